@@ -1,0 +1,1 @@
+"""Passages and a question in, a checked and cited answer out."""

@@ -1,0 +1,1 @@
+"""A question in, ranked passages out: dense index, lexical index, fusion, reranking, evaluation."""

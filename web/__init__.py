@@ -1,0 +1,1 @@
+"""The Flask front: pages, REST, and the OpenAI-compatible door."""
