@@ -45,7 +45,8 @@ class Settings(BaseSettings):
 
     # Embedding
     embedding_model: str = Field(
-        "starter", description="`starter` (all-MiniLM-L6-v2), a hub name, or a local path of a sentence-transformers model."
+        "starter",
+        description="`starter` (all-MiniLM-L6-v2), a hub name, or a local path of a sentence-transformers model.",
     )
     embedding_device: str = Field("auto", description="`auto`, `cpu`, `cuda`, or a torch device.")
     embedding_batch_size: int = Field(32, ge=1, description="Chunks embedded at once.")
@@ -86,7 +87,6 @@ class Settings(BaseSettings):
     max_file_mib: int = Field(200, ge=1, description="Largest file accepted, in MiB.")
     item_attempts: int = Field(3, ge=1, description="Times a file is tried before it is given up.")
     lease_s: float = Field(30, gt=0, description="Seconds without a heartbeat after which a file is taken over.")
-
 
     @classmethod
     def settings_customise_sources(

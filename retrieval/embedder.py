@@ -97,7 +97,9 @@ class SentenceTransformerEmbedder:
         from sentence_transformers import SentenceTransformer
 
         try:
-            model = SentenceTransformer(str(self._path), device=self._device, local_files_only=Path(self._path).exists())
+            model = SentenceTransformer(
+                str(self._path), device=self._device, local_files_only=Path(self._path).exists()
+            )
         except (OSError, ValueError) as exc:
             raise ModelMissing(
                 f"The embedding model {self.name!r} can't be loaded from {self._path}. "

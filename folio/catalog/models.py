@@ -7,9 +7,20 @@ whole and searchable; work in progress lives in `IngestItem`.
 
 import uuid
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, DateTime, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
 
@@ -40,7 +51,7 @@ def now() -> datetime:
 class Base(DeclarativeBase):
     """Common column types."""
 
-    type_annotation_map = {
+    type_annotation_map: ClassVar = {
         datetime: UtcDateTime(),
         dict[str, Any]: JSON(),
         list[str]: JSON(),
@@ -239,7 +250,7 @@ class Conversation(Base):
 
 
 class Answer(Base):
-    """The receipt of an answer. `receipt` holds all that made it: passages, prompt parts, settings, timings, verdicts."""
+    """The receipt of an answer: passages, prompt parts, settings, timings and verdicts, in `receipt`."""
 
     __tablename__ = "answers"
 

@@ -20,6 +20,7 @@ LINEAR_SUFFIXES = (
     "gate_proj.weight", "up_proj.weight", "down_proj.weight",
 )  # fmt: skip
 
+INT8 = {"num_bits": 8, "type": "int", "symmetric": True}
 QUANTIZATION_CONFIG = {
     "quant_method": "compressed-tensors",
     "format": "int-quantized",
@@ -29,8 +30,8 @@ QUANTIZATION_CONFIG = {
     "config_groups": {
         "group_0": {
             "targets": ["Linear"],
-            "weights": {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel", "dynamic": False},
-            "input_activations": {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "token", "dynamic": True},
+            "weights": {**INT8, "strategy": "channel", "dynamic": False},
+            "input_activations": {**INT8, "strategy": "token", "dynamic": True},
             "output_activations": None,
         }
     },
@@ -63,7 +64,8 @@ def quantize_w8a8(source: Path, target: Path, progress: Callable[[int, int], Non
     for shard in shards:
         with safe_open(shard, "pt") as tensors:
             total += len(list(tensors.keys()))
-    done, weight_map = 0, {}
+    done = 0
+    weight_map: dict[str, str] = {}
     for shard in shards:
         out: dict[str, torch.Tensor] = {}
         with safe_open(shard, "pt") as tensors:

@@ -53,5 +53,5 @@ def _resolve(name: str, starter: Path, variable: str) -> Path | str:
         return name
     folder = Path(name).expanduser()
     if not (folder / "config.json").is_file():
-        raise ModelMissing(f"There is no model in {folder} (no config.json). Set {variable} to a model folder or hub name.")
+        raise ModelMissing(f"There is no model in {folder}: it has no config.json. Set {variable} to a model.")
     return folder
