@@ -1,0 +1,83 @@
+"""`folio models`: prepare the models of the settings, and show where they are."""
+
+import sys
+
+import click
+from tqdm import tqdm
+
+from folio.errors import ModelMissing
+
+
+@click.group("models")
+def models() -> None:
+    """Prepare models and show where they are."""
+
+
+@models.command()
+@click.option("--embedder-only", is_flag=True, help="Leave the language model out.")
+def prepare(embedder_only: bool) -> None:
+    """Fetch, check, convert and quantize the starter models, once; does nothing where they are ready."""
+    from folio.cli.context import settings as load
+    from folio.models.resolve import STARTER, resolve_embedder, resolve_llm
+    from folio.models.starter import prepare_embedder, prepare_llm
+    from generation.vllm_server import has_gpu
+
+    settings = load()
+    with _ProgressBars() as bars:
+        if settings.embedding_model == STARTER:
+            click.echo(f"Embedding model: {prepare_embedder(settings, bars.show)}")
+        else:
+            click.echo(f"Embedding model: {resolve_embedder(settings)}")
+        if embedder_only or settings.engine_urls:
+            return
+        if settings.model == STARTER:
+            click.echo(f"Language model: {prepare_llm(settings, bars.show, int8=not has_gpu())}")
+        else:
+            click.echo(f"Language model: {resolve_llm(settings)}")
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def list_models(as_json: bool) -> None:
+    """Show the models of the settings and where each is loaded from."""
+    from folio.cli.context import echo_json
+    from folio.cli.context import settings as load
+    from folio.models.resolve import resolve_embedder, resolve_llm
+    from generation.vllm_server import has_gpu
+
+    settings = load()
+    rows = []
+    for role, name, resolve in (
+        ("embedding", settings.embedding_model, lambda: resolve_embedder(settings)),
+        ("language", settings.model, lambda: resolve_llm(settings, int8=not has_gpu())),
+    ):
+        try:
+            rows.append({"role": role, "name": name, "location": str(resolve()), "ready": True})
+        except ModelMissing as exc:
+            rows.append({"role": role, "name": name, "location": exc.message, "ready": False})
+    if as_json:
+        echo_json(rows)
+        return
+    for row in rows:
+        click.echo(f"{row['role']:<10} {row['name']:<20} {'ready  ' if row['ready'] else 'missing'} {row['location']}")
+
+
+class _ProgressBars:
+    """One bar a step, on stderr; the next step closes the bar before it."""
+
+    def __enter__(self) -> "_ProgressBars":
+        self._bar: tqdm[None] | None = None
+        self._step = ""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def show(self, step: str, done: int, total: int) -> None:
+        """Bring the bar of `step` to `done` of `total`."""
+        if self._bar is None or self._step != step:
+            self.__exit__()
+            self._step = step
+            self._bar = tqdm(total=total, desc=step, file=sys.stderr, mininterval=1)
+        self._bar.update(done - self._bar.n)
