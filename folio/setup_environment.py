@@ -87,9 +87,8 @@ def run(command: list[str], *, check: bool = True) -> int:
     """Run a command with its output shown; stop with its name when it fails and `check` is set."""
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     if check and status != 0:
-        sys.exit(
-            f"This command failed with status {status}; mend what it says above and run make again:\n  {' '.join(command)}"
-        )
+        shown = " ".join(command)
+        sys.exit(f"This command failed with status {status}; mend what it says above and run make again:\n  {shown}")
     return status
 
 
