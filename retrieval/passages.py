@@ -24,12 +24,17 @@ class Filters:
 
 @dataclass(frozen=True)
 class StageScores:
-    """Where each stage put a chunk. Ranks start at 1; None: the stage did not return it."""
+    """Where each stage put a chunk. Ranks start at 1; None: the stage did not return it.
+
+    `dense_score` is the cosine with the question, `lexical_score` the BM25 score; both are given for every chunk that
+    either stage returned. `term_coverage` is the share of the question's terms in the chunk, weighted by rarity (IDF).
+    """
 
     dense_rank: int | None = None
     dense_score: float | None = None
     lexical_rank: int | None = None
     lexical_score: float | None = None
+    term_coverage: float = 0.0
     fused_score: float = 0.0
     rerank_score: float | None = None
 

@@ -1,0 +1,90 @@
+"""Text to index terms, the same way for documents and for questions.
+
+Full-width forms are folded (NFKC), case and accents too, traditional Chinese becomes simplified, European words are
+stemmed by the document's language, and runs of Chinese, Japanese and Korean become overlapping pairs of characters.
+Codes such as `E-4012`, `foo_bar` and `v1.2.3` are kept whole beside their parts.
+"""
+
+import functools
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import tantivy
+from opencc import OpenCC
+
+STEMMERS = {
+    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish", "fi": "finnish",
+    "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
+}  # fmt: skip
+STOP_WORDS = frozenset({"da", "de", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ru", "sv"})
+DEFAULT_LANGUAGE = "en"
+LONGEST_TERM = 80  # characters; longer runs are base64 and the like, which nobody asks for
+
+_CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:[-./+#'’][^\W{_CJK}]+)*|[$€£%]")
+_PART = re.compile(r"[^\W_]+")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+def stemming_language(language: str) -> str:
+    """The language whose stemmer serves a text: its own if there is one, else English (for words among CJK text)."""
+    code = language.split("-", maxsplit=1)[0].lower()
+    return code if code in STEMMERS else DEFAULT_LANGUAGE
+
+
+def terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """The index terms of a text, in order, repeats kept."""
+    words = " ".join(_words(_fold(text)))
+    found: list[str] = _analyzer(stemming_language(language)).analyze(words)
+    return found
+
+
+def _fold(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).lower()
+    return _simplifier().convert(folded) if _HAN.search(folded) else folded
+
+
+def _words(text: str) -> Iterator[str]:
+    for run in _RUN.findall(text):
+        if _is_cjk(run[0]):
+            yield from _bigrams(run)
+        elif run.isalnum():
+            yield run
+        else:
+            yield from _identifier(run)
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for first, second in itertools.pairwise(run):
+        yield first + second
+
+
+def _identifier(run: str) -> Iterator[str]:
+    """A code, whole (its hyphens hidden from the stemmer) and in parts; `don't` and `world's` only in parts."""
+    if "'" not in run and "’" not in run:
+        yield run
+    yield from (part for part in _PART.findall(run) if len(part) > 1 or part.isdigit())
+
+
+def _is_cjk(character: str) -> bool:
+    return re.match(f"[{_CJK}]", character) is not None
+
+
+@functools.cache
+def _simplifier() -> OpenCC:
+    return OpenCC("t2s")
+
+
+@functools.cache
+def _analyzer(language: str) -> tantivy.TextAnalyzer:
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(
+        tantivy.Filter.remove_long(LONGEST_TERM)
+    )
+    if language in STOP_WORDS:
+        builder = builder.filter(tantivy.Filter.stopword(STEMMERS[language]))
+    return builder.filter(tantivy.Filter.stemmer(STEMMERS[language])).filter(tantivy.Filter.ascii_fold()).build()

@@ -1,0 +1,114 @@
+"""From ranked chunks to passages: joined to the catalog, neighbours merged, few from any one document."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from folio.catalog.models import Chunk, Document
+from retrieval.passages import Passage, StageScores
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A chunk with its place in the ranking."""
+
+    chunk_id: int
+    score: float
+    scores: StageScores
+
+
+@dataclass(frozen=True)
+class _Joined:
+    ordinal: int
+    passage: Passage
+
+
+def assemble(
+    session: Session, ranked: Sequence[Ranked], *, top_k: int, merge_neighbours: bool, per_document: int
+) -> tuple[Passage, ...]:
+    """At most `top_k` passages, best first; a chunk that the catalog no longer has is dropped.
+
+    Args:
+        per_document: most passages from one document.
+    """
+    joined = _join(session, ranked)
+    if merge_neighbours:
+        joined = _merge(session, joined)
+    chosen: list[Passage] = []
+    taken: dict[str, int] = defaultdict(int)
+    for item in joined:
+        if taken[item.passage.document_id] < per_document and len(chosen) < top_k:
+            taken[item.passage.document_id] += 1
+            chosen.append(replace(item.passage, rank=len(chosen) + 1))
+    return tuple(chosen)
+
+
+def _join(session: Session, ranked: Sequence[Ranked]) -> list[_Joined]:
+    rows = session.execute(
+        select(Chunk, Document.version, Document.title, Document.uri, Document.media_type, Document.language)
+        .join(Document, Document.id == Chunk.document_id)
+        .where(Chunk.id.in_([item.chunk_id for item in ranked]))
+    )
+    found = {row[0].id: row for row in rows}
+    joined = []
+    for item in ranked:
+        if item.chunk_id not in found:
+            continue
+        chunk, version, title, uri, media_type, language = found[item.chunk_id]
+        passage = Passage(
+            rank=0,
+            score=item.score,
+            document_id=chunk.document_id,
+            document_version=version,
+            title=title,
+            uri=uri,
+            media_type=media_type,
+            language=language,
+            heading_path=tuple(chunk.heading_path),
+            page_start=chunk.page_start,
+            page_end=chunk.page_end,
+            start=chunk.start,
+            end=chunk.end,
+            text=chunk.text,
+            chunk_ids=(chunk.id,),
+            scores=item.scores,
+        )
+        joined.append(_Joined(chunk.ordinal, passage))
+    return joined
+
+
+def _merge(session: Session, joined: list[_Joined]) -> list[_Joined]:
+    """Chunks next to each other in one document become one passage at the place of the better one."""
+    groups: list[list[_Joined]] = []
+    for item in joined:
+        group = next((g for g in groups if any(_adjacent(item, other) for other in g)), None)
+        if group is None:
+            groups.append([item])
+        else:
+            group.append(item)
+    return [group[0] if len(group) == 1 else _merged(session, group) for group in groups]
+
+
+def _adjacent(a: _Joined, b: _Joined) -> bool:
+    same = a.passage.document_id == b.passage.document_id and a.passage.heading_path == b.passage.heading_path
+    return same and abs(a.ordinal - b.ordinal) == 1
+
+
+def _merged(session: Session, group: list[_Joined]) -> _Joined:
+    best, ordered = group[0], sorted(group, key=lambda item: item.ordinal)
+    first, last = ordered[0].passage, ordered[-1].passage
+    start, end = first.start, max(item.passage.end for item in ordered)
+    text = session.scalar(select(Document.text).where(Document.id == first.document_id)) or ""
+    passage = replace(
+        best.passage,
+        page_start=first.page_start,
+        page_end=last.page_end,
+        start=start,
+        end=end,
+        text=text[start:end],
+        chunk_ids=tuple(item.passage.chunk_ids[0] for item in ordered),
+    )
+    return _Joined(best.ordinal, passage)

@@ -1,0 +1,182 @@
+"""Publishes, checks and rebuilds index generations; the catalog is the truth they are derived from."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import delete, select
+
+from folio.catalog import Catalog
+from folio.catalog.models import Chunk, Collection, IndexGeneration
+from folio.errors import IntegrityError, NotFound
+from folio.settings import Settings
+from retrieval.changes import newest_sequence
+from retrieval.generation_files import FORMAT, Generation, GenerationStore, Manifest
+from retrieval.working import DENSE, WorkingIndex
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What a generation is made for."""
+
+    collection_id: str
+    fingerprint: str
+    dimension: int
+    sequence: int
+
+
+class Generations:
+    """Writes the generations of every collection below the indexes folder."""
+
+    def __init__(self, catalog: Catalog, settings: Settings) -> None:
+        self._catalog = catalog
+        self._root = settings.indexes_dir
+
+    def publish(self, collection_id: str) -> IndexGeneration | None:
+        """Write a new generation with all the catalog's changes and switch to it; None when nothing changed.
+
+        Raises:
+            NotFound: there is no such collection.
+            IntegrityError: what was written does not match the catalog; the generation in use stays.
+        """
+        target = self._target(collection_id)
+        store = GenerationStore(self._root, collection_id)
+        with store.lock():
+            current = store.newest(target.fingerprint, target.dimension)
+            if current is not None and current.manifest.sequence >= target.sequence:
+                return None
+            return self._write(store, target, current)
+
+    def rebuild(self, collection_id: str) -> IndexGeneration:
+        """Write a new generation from the catalog alone, whatever is on disk; nothing is embedded.
+
+        Raises:
+            NotFound: there is no such collection.
+            IntegrityError: what was written does not match the catalog.
+        """
+        target = self._target(collection_id)
+        store = GenerationStore(self._root, collection_id)
+        with store.lock():
+            return self._write(store, target, None)
+
+    def ensure(self, collection_id: str) -> Generation:
+        """The newest good generation, rebuilt from the catalog if there is none.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        target = self._target(collection_id)
+        store = GenerationStore(self._root, collection_id)
+        found = store.newest(target.fingerprint, target.dimension)
+        if found is not None:
+            return found
+        with store.lock():
+            found = store.newest(target.fingerprint, target.dimension)
+            if found is None:
+                self._write(store, target, None)
+                found = store.newest(target.fingerprint, target.dimension)
+        if found is None:
+            raise IntegrityError(f"The index just written in {store.folder} can't be read back. Check that disk.")
+        return found
+
+    def verify(self, collection_id: str) -> list[str]:
+        """What differs between the catalog and the index with all changes applied; empty when they are equal.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        target = self._target(collection_id)
+        store = GenerationStore(self._root, collection_id)
+        current = store.newest(target.fingerprint, target.dimension)
+        if current is None:
+            return ["There is no usable index generation on disk."] if target.sequence else []
+        folder = store.working_folder("verify")
+        try:
+            working = WorkingIndex(self._catalog, collection_id, target.dimension, folder, current)
+            working.catch_up()
+            return self._differences(collection_id, working)
+        finally:
+            working.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove the index files of collections that are no more."""
+        with self._catalog.read() as session:
+            known = set(session.scalars(select(Collection.id)))
+        for folder in self._root.iterdir() if self._root.is_dir() else ():
+            if folder.name not in known:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _write(self, store: GenerationStore, target: _Target, current: Generation | None) -> IndexGeneration:
+        folder = store.working_folder("new")
+        try:
+            manifest = self._fill(folder, target, current)
+            generation = store.switch_to(folder, manifest)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        store.prune()
+        return self._record(generation)
+
+    def _fill(self, folder: Path, target: _Target, current: Generation | None) -> Manifest:
+        working = WorkingIndex(self._catalog, target.collection_id, target.dimension, folder, current)
+        working.catch_up()
+        dense = working.dense.compact()
+        dense.save(folder / DENSE)
+        snapshot = working.lexical.snapshot()
+        working.close()
+        if not np.array_equal(dense.chunk_ids(), snapshot.chunk_ids()):
+            raise IntegrityError("The dense and the lexical half of a new index disagree; it was not switched to.")
+        return Manifest(
+            format=FORMAT,
+            collection_id=target.collection_id,
+            sequence=working.sequence,
+            chunks=len(dense),
+            dimension=target.dimension,
+            embedding_fingerprint=target.fingerprint,
+            languages=sorted(snapshot.languages),
+            files={},
+        )
+
+    def _record(self, generation: Generation) -> IndexGeneration:
+        manifest = generation.manifest
+        row = IndexGeneration(
+            id=generation.name,
+            collection_id=manifest.collection_id,
+            sequence=manifest.sequence,
+            chunks=manifest.chunks,
+            embedding_fingerprint=manifest.embedding_fingerprint,
+        )
+        kept = [folder.name for folder in generation.folder.parent.iterdir()]
+        with self._catalog.write() as session:
+            session.execute(
+                delete(IndexGeneration).where(
+                    IndexGeneration.collection_id == manifest.collection_id, IndexGeneration.id.not_in(kept)
+                )
+            )
+            session.add(row)
+        return row
+
+    def _differences(self, collection_id: str, working: WorkingIndex) -> list[str]:
+        with self._catalog.read() as session:
+            rows = session.scalars(select(Chunk.id).where(Chunk.collection_id == collection_id)).all()
+        catalog = np.sort(np.asarray(rows, dtype=np.int64))
+        found = []
+        for name, ids in (
+            ("dense", working.dense.chunk_ids()),
+            ("lexical", working.lexical.snapshot().chunk_ids()),
+        ):
+            missing, surplus = np.setdiff1d(catalog, ids), np.setdiff1d(ids, catalog)
+            if len(missing):
+                found.append(f"The {name} index lacks {len(missing)} chunks of the catalog, such as {missing[0]}.")
+            if len(surplus):
+                found.append(f"The {name} index has {len(surplus)} chunks not in the catalog, such as {surplus[0]}.")
+        return found
+
+    def _target(self, collection_id: str) -> _Target:
+        with self._catalog.read() as session:
+            row = session.get(Collection, collection_id)
+            if row is None:
+                raise NotFound(f"There is no collection with id {collection_id!r}.")
+            return _Target(row.id, row.embedding_fingerprint, row.dimension, newest_sequence(session, row.id))
