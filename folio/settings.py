@@ -81,6 +81,25 @@ class Settings(BaseSettings):
     answer_tokens: int = Field(320, ge=16, description="Most tokens an answer may have unless the request says.")
     prompt_margin_tokens: int = Field(32, ge=0, description="Tokens of the context window kept free.")
 
+    # Web
+    web_threads: int = Field(160, ge=8, description="Requests served at once; an open answer stream takes one.")
+    web_graceful_s: int = Field(60, ge=0, description="Seconds a stopping web server lets open streams finish.")
+    max_answers: int = Field(96, ge=1, description="Answers made at once; more get 429. Keep it below `web_threads`.")
+    stream_grace_s: float = Field(
+        5, ge=0, description="Seconds an answer goes on after its reader's connection broke; 0 stops it at once."
+    )
+    max_upload_mib: int = Field(1024, ge=1, description="Largest upload request, all its files together, in MiB.")
+    allowed_hosts: str = Field(
+        "", description="Further host names to answer to, comma-separated; empty: loopback names, or any with keys."
+    )
+    trusted_proxies: int = Field(0, ge=0, description="Reverse proxies in front whose X-Forwarded headers count.")
+    rate_limit: str = Field("1200/minute", description="Requests each API key may make; empty means no limit.")
+    ask_rate_limit: str = Field("120/minute", description="Answers each API key may ask for; empty means no limit.")
+    sign_in_rate_limit: str = Field("10/minute", description="Sign-ins tried from one address; empty means no limit.")
+    rate_limit_storage: str = Field(
+        "memory://", description="Where rate limits count: `memory://`, or `redis://host:6379` for several servers."
+    )
+
     # Ingestion
     parse_timeout_s: float = Field(120, gt=0, description="Seconds one file may take to parse.")
     parse_memory_mib: int = Field(2048, ge=128, description="Memory one file's parser may use, in MiB.")

@@ -1,0 +1,74 @@
+"""What the API's request models share: bounded text, filters, pages of a list, and how problems are documented."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from flask_openapi3.types import ResponseDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from retrieval.passages import Filters
+from web.errors import PROBLEM_JSON
+
+
+def _without_nul(value: str) -> str:
+    if "\x00" in value:
+        raise ValueError("must not contain the NUL character")
+    return value
+
+
+def _in_utc(value: datetime) -> datetime:
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Name = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=200)]
+Id = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=64)]
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+
+
+class Body(BaseModel):
+    """A JSON request body; a field that does not exist is an error, so that a typing mistake is not ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FiltersBody(Body):
+    """Limits on what may be found. Fields combine with *and*, values of one with *or*; times without a zone are UTC."""
+
+    document_ids: list[Id] = Field(default_factory=list, max_length=1000)
+    media_types: list[Name] = Field(default_factory=list, max_length=100)
+    languages: list[Name] = Field(default_factory=list, max_length=100)
+    tags: list[Name] = Field(default_factory=list, max_length=100)
+    uri_prefix: Text = Field("", max_length=2000)
+    modified_after: Moment | None = None
+    modified_before: Moment | None = None
+    metadata: dict[Name, Text] = Field(default_factory=dict, max_length=50)
+
+    def to_filters(self) -> Filters:
+        """As retrieval takes them."""
+        return Filters(
+            document_ids=tuple(self.document_ids),
+            media_types=tuple(self.media_types),
+            languages=tuple(self.languages),
+            tags=tuple(self.tags),
+            uri_prefix=self.uri_prefix,
+            modified_after=self.modified_after,
+            modified_before=self.modified_before,
+            metadata=self.metadata,
+        )
+
+
+class PageQuery(BaseModel):
+    """Which part of a list."""
+
+    limit: int = Field(50, ge=1, le=200, description="Most items in the reply.")
+    cursor: Text = Field("", max_length=500, description="`next_cursor` of the page before; empty for the first page.")
+
+
+def problems(*statuses: int) -> ResponseDict:
+    """OpenAPI entries of the problem replies an operation may give; 400 and the like are added to all."""
+    schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {status: {"content": {PROBLEM_JSON: schema}} for status in sorted({*COMMON_PROBLEMS, *statuses})}
+
+
+COMMON_PROBLEMS = (400, 401, 403, 404, 421, 429, 500)

@@ -1,0 +1,158 @@
+"""`/api/v1/documents`: what is in a collection: list, show, text, chunks, original file, delete with a receipt."""
+
+from typing import TYPE_CHECKING, Literal
+
+from flask import Response, request, send_file
+from flask_openapi3 import APIBlueprint, Tag
+from pydantic import BaseModel, Field
+
+from folio.errors import NotFound
+from web.access import needs
+from web.api.common import Id, Name, PageQuery, Text, problems
+from web.context import caller, services, state, visible
+from web.replies import reply
+
+if TYPE_CHECKING:
+    from ingest.documents import DocumentView
+
+documents_api = APIBlueprint("documents", __name__, url_prefix="/api/v1/documents", abp_tags=[Tag(name="Documents")])
+
+# Only these are shown by a browser itself. Anything else, HTML and SVG above all, could run as a page of this site.
+SHOWN_INLINE = ("application/pdf", "text/plain", "image/png", "image/jpeg", "image/webp", "image/gif")
+FILE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+class DocumentPath(BaseModel):
+    """A document's id."""
+
+    document_id: Id
+
+
+class DocumentsQuery(PageQuery):
+    """Which documents."""
+
+    collection: Name = "default"
+    query: Text = Field("", max_length=500, description="Words in the title or address.")
+
+
+class BoxesQuery(BaseModel):
+    """A span of the document's text on one page."""
+
+    page: int = Field(ge=1)
+    start: int = Field(ge=0, description="First character, in the canonical text.")
+    end: int = Field(ge=0, description="Character after the last.")
+
+
+class TextQuery(BaseModel):
+    """How to send the text."""
+
+    format: Literal["json", "plain"] = Field("json", description="`plain` sends the bare text and honours ranges.")
+
+
+@documents_api.get("", responses={200: {"content": {"application/json": {}}}, **problems()})
+@needs("ask")
+def list_documents(query: DocumentsQuery) -> Response:
+    """List documents, page by page."""
+    visible(query.collection)
+    page = services().documents.list(
+        query.collection, query=query.query, limit=query.limit, cursor=query.cursor or None
+    )
+    return reply(page)
+
+
+@documents_api.get("/<document_id>", responses={200: {"content": {"application/json": {}}}, 304: None, **problems()})
+@needs("ask")
+def get_document(path: DocumentPath) -> Response:
+    """Show a document. The ETag changes with every version."""
+    document = own_document(path.document_id)
+    return reply(document, etag=version_tag(document))
+
+
+@documents_api.get(
+    "/<document_id>/text", responses={200: {"content": {"application/json": {}}}, 304: None, **problems(416)}
+)
+@needs("ask")
+def get_text(path: DocumentPath, query: TextQuery) -> Response:
+    """The canonical text, exactly as extracted; every `start` and `end` counts its characters."""
+    document = own_document(path.document_id)
+    text = services().documents.text(document.id)
+    if query.format == "json":
+        return reply(text, etag=version_tag(document))
+    response = Response(text.text, mimetype="text/plain")
+    response.set_etag(version_tag(document))
+    response.make_conditional(request, accept_ranges=True, complete_length=response.content_length)
+    return response
+
+
+@documents_api.get(
+    "/<document_id>/chunks", responses={200: {"content": {"application/json": {}}}, 304: None, **problems()}
+)
+@needs("ask")
+def get_chunks(path: DocumentPath) -> Response:
+    """The chunks that searches see, in reading order."""
+    document = own_document(path.document_id)
+    return reply({"items": services().documents.chunks(document.id)}, etag=version_tag(document))
+
+
+@documents_api.get("/<document_id>/boxes", responses={200: {"content": {"application/json": {}}}, **problems()})
+@needs("ask")
+def get_boxes(path: DocumentPath, query: BoxesQuery) -> Response:
+    """Where a span of a PDF's text lies on its page: rectangles as fractions of the page, for highlighting."""
+    document = own_document(path.document_id)
+    return reply({"boxes": services().documents.page_boxes(document.id, query.page, query.start, query.end)})
+
+
+@documents_api.get(
+    "/<document_id>/file",
+    responses={200: {"content": {"*/*": {}}}, 206: {"content": {"*/*": {}}}, 304: None, **problems(416)},
+)
+@needs("ask")
+def get_file(path: DocumentPath) -> Response:
+    """The original file, byte for byte; ranges are honoured."""
+    document = own_document(path.document_id)
+    location, media_type, filename = services().documents.file(document.id)
+    response = send_file(
+        location,
+        mimetype=media_type,
+        as_attachment=media_type not in SHOWN_INLINE,
+        download_name=filename,
+        conditional=True,
+        etag=document.sha256,
+        max_age=0,
+    )
+    if media_type != "application/pdf":  # Chromium's own PDF viewer does not work in a sandbox; PDFs can't script us
+        response.headers["Content-Security-Policy"] = FILE_POLICY
+    return response
+
+
+@documents_api.delete("/<document_id>", responses={200: {"content": {"application/json": {}}}, **problems(412)})
+@needs("ingest")
+def delete_document(path: DocumentPath) -> Response:
+    """Delete a document; the receipt says that neither index nor catalog returns it any more."""
+    document = own_document(path.document_id)
+    receipt = services().documents.delete(document.id)
+    state().audit.record(
+        caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.uri
+    )
+    return reply(receipt)
+
+
+def own_document(document_id: str) -> "DocumentView":
+    """A document that the caller may see.
+
+    Raises:
+        NotFound: the same for one that is not there and one in a collection that is not the caller's.
+    """
+    missing = NotFound(f"There is no document {document_id!r}.")
+    try:
+        document = services().documents.get(document_id)
+    except NotFound as exc:
+        raise missing from exc
+    if not caller().sees(document.collection):
+        raise missing
+    return document
+
+
+def version_tag(document: "DocumentView") -> str:
+    """The ETag of everything derived from this version of a document."""
+    return f"{document.id}-{document.version}-{document.updated_at.timestamp():.0f}"

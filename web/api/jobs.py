@@ -1,0 +1,81 @@
+"""`/api/v1/jobs`: how ingestion goes, with cancel and retry."""
+
+from typing import TYPE_CHECKING
+
+from flask import Response
+from flask_openapi3 import APIBlueprint, Tag
+from pydantic import BaseModel, Field
+
+from folio.errors import NotFound
+from web.access import needs
+from web.api.common import Id, Name, Text, problems
+from web.context import caller, services, state, visible
+from web.replies import reply
+
+if TYPE_CHECKING:
+    from ingest.service import JobView
+
+jobs_api = APIBlueprint("jobs", __name__, url_prefix="/api/v1/jobs", abp_tags=[Tag(name="Jobs")])
+
+
+class JobPath(BaseModel):
+    """A job's id."""
+
+    job_id: Id
+
+
+class JobsQuery(BaseModel):
+    """Which jobs."""
+
+    collection: Name | None = None
+    limit: int = Field(50, ge=1, le=200)
+    cursor: Text = Field("", max_length=64, description="`next_cursor` of the page before; empty for the first page.")
+
+
+@jobs_api.get("", responses={200: {"content": {"application/json": {}}}, **problems()})
+@needs("ask")
+def list_jobs(query: JobsQuery) -> Response:
+    """List jobs, newest first."""
+    if query.collection is not None:
+        visible(query.collection)
+    found = services().ingestion.jobs(query.collection, limit=query.limit, before=query.cursor or None)
+    items = [job for job in found if caller().sees(job.collection)]
+    return reply({"items": items, "next_cursor": found[-1].id if len(found) == query.limit else None})
+
+
+@jobs_api.get("/<job_id>", responses={200: {"content": {"application/json": {}}}, **problems()})
+@needs("ask")
+def get_job(path: JobPath) -> Response:
+    """Show a job: state, counts, rate, and each file with its stage and reason."""
+    return reply(_own_job(path.job_id))
+
+
+@jobs_api.post("/<job_id>/cancel", responses={200: {"content": {"application/json": {}}}, **problems(409)})
+@needs("ingest")
+def cancel_job(path: JobPath) -> Response:
+    """Cancel what has not been done yet; what is done stays."""
+    job = _own_job(path.job_id)
+    services().ingestion.cancel(job.id)
+    state().audit.record(caller().key_id, "job.cancel", job.id)
+    return reply(services().ingestion.job(job.id))
+
+
+@jobs_api.post("/<job_id>/retry", responses={200: {"content": {"application/json": {}}}, **problems(409)})
+@needs("ingest")
+def retry_job(path: JobPath) -> Response:
+    """Try the failed and cancelled files again."""
+    job = _own_job(path.job_id)
+    services().ingestion.retry(job.id)
+    state().audit.record(caller().key_id, "job.retry", job.id)
+    return reply(services().ingestion.job(job.id))
+
+
+def _own_job(job_id: str) -> "JobView":
+    missing = NotFound(f"There is no job {job_id!r}.")
+    try:
+        job = services().ingestion.job(job_id)
+    except NotFound as exc:
+        raise missing from exc
+    if not caller().sees(job.collection):
+        raise missing
+    return job

@@ -1,0 +1,170 @@
+"""`POST /api/v1/documents`: files, a URL, or a text come in and become a job for the ingest worker."""
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from flask import Response, abort, request
+from flask_openapi3 import APIBlueprint, Tag
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from werkzeug.datastructures import FileStorage
+
+from folio.errors import Forbidden, InvalidRequest
+from web.access import needs
+from web.api.common import Body, Name, Text, problems
+from web.context import caller, services, state
+from web.errors import NotAcceptedByHttp, validation_response
+from web.replies import reply
+
+if TYPE_CHECKING:
+    from ingest.service import IncomingFile, JobView
+
+uploads_api = APIBlueprint("uploads", __name__, url_prefix="/api/v1/documents", abp_tags=[Tag(name="Documents")])
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Destination(Body):
+    """Where the documents go and what is said of them."""
+
+    collection: Name = "default"
+    tags: list[Name] = Field(default_factory=list, max_length=100)
+    meta: dict[Name, Text] = Field(default_factory=dict, max_length=50, description="Own facts, for filters.")
+
+
+class FromUrl(Destination):
+    """A page or file to fetch."""
+
+    url: Text = Field(max_length=2000, pattern="^https?://")
+
+
+class FromText(Destination):
+    """A text to take as it is."""
+
+    text: Text = Field(min_length=1)
+    title: Name
+
+
+class JobAccepted(BaseModel):
+    """The job that does the work; follow `GET /api/v1/jobs/{job_id}`."""
+
+    job_id: str
+
+
+FROM_JSON: TypeAdapter[FromUrl | FromText] = TypeAdapter(FromUrl | FromText)
+FORM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["files"],
+    "properties": {
+        "files": {"type": "array", "items": {"type": "string", "format": "binary"}, "description": "Repeat for each."},
+        "collection": {"type": "string", "default": "default"},
+        "tags": {"type": "array", "items": {"type": "string"}, "description": "Repeat for each."},
+        "meta": {"type": "string", "description": 'A JSON object of strings, as `{"author": "Li"}`.'},
+    },
+}
+REQUEST_BODY = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {"schema": FORM_SCHEMA},
+        "application/json": {"schema": {"anyOf": [FromUrl.model_json_schema(), FromText.model_json_schema()]}},
+    },
+}
+
+
+@uploads_api.post(
+    "", openapi_extensions={"requestBody": REQUEST_BODY}, responses={202: JobAccepted, **problems(409, 413, 415)}
+)
+@needs("ingest")
+def add_documents() -> Response:
+    """Add documents: files as multipart form data, or JSON with `url`, or with `text` and `title`.
+
+    The reply comes as soon as everything is safely stored; the work is a job. With an `Idempotency-Key` header, a
+    repeated request gives the first one's job and does nothing again.
+    """
+    key = _idempotency_key()
+    if request.mimetype == "multipart/form-data":
+        job = _from_files(key)
+    elif request.is_json:
+        job = _from_json(key)
+    else:
+        raise NotAcceptedByHttp(415, "Send files as multipart/form-data, or JSON with `url` or `text`.")
+    state().audit.record(caller().key_id, "documents.ingest", job.id, collection=job.collection, files=job.files.total)
+    return reply(JobAccepted(job_id=job.id), 202, headers={"Location": f"/api/v1/jobs/{job.id}"})
+
+
+def _from_json(key: str) -> "JobView":
+    try:
+        body = FROM_JSON.validate_python(request.get_json())
+    except ValidationError as exc:
+        abort(validation_response(exc))
+    collection = _destination(body.collection)
+    common: dict[str, Any] = {
+        "tags": body.tags,
+        "meta": body.meta,
+        "created_by": caller().key_id,
+        "idempotency_key": key,
+    }
+    if isinstance(body, FromUrl):
+        return services().ingestion.submit_url(collection, body.url, **common)
+    return services().ingestion.submit_text(collection, body.title, body.text, **common)
+
+
+def _from_files(key: str) -> "JobView":
+    meta = _meta(request.form.get("meta", ""))
+    fields = {"collection": request.form.get("collection", "default"), "tags": request.form.getlist("tags")}
+    try:
+        destination = Destination.model_validate({**fields, "meta": meta})
+    except ValidationError as exc:
+        abort(validation_response(exc))
+    collection = _destination(destination.collection)
+    uploads = [upload for upload in request.files.getlist("files") if upload.filename]
+    if not uploads:
+        raise InvalidRequest("No file came with the request. Send each as a form field named `files`.")
+    files = [_store(upload, destination) for upload in uploads]
+    return services().ingestion.submit(
+        collection, files, source="upload", created_by=caller().key_id, idempotency_key=key
+    )
+
+
+def _store(upload: FileStorage, destination: Destination) -> "IncomingFile":
+    from ingest.service import IncomingFile
+
+    name = _clean_name(upload.filename or "")
+    limit = services().settings.max_file_mib * 2**20
+    stored = services().ingestion.store_upload(upload.stream, filename=name, max_bytes=limit)
+    return IncomingFile(
+        uri=f"upload:{name}",
+        title=name.rsplit("/", 1)[-1],
+        media_type=upload.mimetype or "",
+        sha256=stored.sha256,
+        size_bytes=stored.size_bytes,
+        source_modified_at=None,
+        tags=destination.tags,
+        meta=destination.meta,
+    )
+
+
+def _clean_name(name: str) -> str:
+    """A file's name, with its folders where a whole folder is uploaded; nothing in it can climb or confuse."""
+    parts = [part.strip() for part in CONTROL.sub("", name).replace("\\", "/").split("/")]
+    return "/".join(part for part in parts if part not in ("", ".", ".."))[-1000:] or "unnamed"
+
+
+def _destination(collection: str) -> str:
+    if not caller().sees(collection):
+        raise Forbidden("This key is limited to its own collections and can't add to others.")
+    return collection
+
+
+def _meta(text: str) -> object:
+    try:
+        return json.loads(text) if text else {}
+    except ValueError as exc:
+        raise InvalidRequest('`meta` must be a JSON object of strings, as {"author": "Li"}.') from exc
+
+
+def _idempotency_key() -> str:
+    """The client's key, made unique to the caller, so that two callers can't see each other's jobs."""
+    key = request.headers.get("Idempotency-Key", "")
+    if len(key) > 200:
+        raise InvalidRequest("An Idempotency-Key may have at most 200 characters.")
+    return f"{caller().key_id}:{key}" if key else ""

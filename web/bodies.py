@@ -1,0 +1,33 @@
+"""How large a request may be, and that a JSON body is UTF-8 JSON, checked before a handler sees it."""
+
+from flask import Flask, request
+from werkzeug.exceptions import BadRequest
+
+from folio.errors import InvalidRequest
+from folio.settings import Settings
+
+JSON_BYTES = 2 * 2**20
+MAX_FORM_PARTS = 20_000
+UPLOADS = ("uploads.add_documents",)
+
+
+def register_bodies(app: Flask, settings: Settings) -> None:
+    """Install the checks. Call after `register_access`, so that strangers can't make the server read large bodies."""
+    app.config["MAX_FORM_PARTS"] = MAX_FORM_PARTS
+
+    def check_body() -> None:
+        uploading = request.endpoint in UPLOADS
+        request.max_content_length = settings.max_upload_mib * 2**20 if uploading else JSON_BYTES
+        if request.is_json and request.method in ("POST", "PUT", "PATCH"):
+            _parse_json()
+
+    app.before_request(check_body)
+
+
+def _parse_json() -> None:
+    try:
+        request.get_json()
+    except RecursionError as exc:
+        raise InvalidRequest("The JSON body is nested too deeply.") from exc
+    except BadRequest as exc:
+        raise InvalidRequest("The body is not valid UTF-8 JSON.") from exc

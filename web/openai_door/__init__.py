@@ -1,0 +1,1 @@
+"""The OpenAI-compatible door: chat completions over a collection, embeddings, models."""
