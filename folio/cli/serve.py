@@ -1,4 +1,4 @@
-"""`folio serve`: the whole service on one machine. Starts and watches the web server, the ingest worker and the engine."""
+"""`folio serve`: the whole service on one machine: web server, ingest worker and engine, started and watched."""
 
 import importlib.util
 import os
