@@ -1,4 +1,4 @@
-"""What `data/` promises: readable documents in many formats, and questions whose answers stand in them word for word."""
+"""What `data/` promises: readable documents in many formats; questions whose answers stand in them word for word."""
 
 import csv
 import json
@@ -84,7 +84,9 @@ def test_a_pdf_has_a_title_and_several_pages_of_text(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.suffix == ".docx"], ids=name)
 def test_a_word_file_has_headings_and_a_table(path: Path) -> None:
     document = docx.Document(str(path))
-    headings = [each for each in document.paragraphs if each.style is not None and str(each.style.name)[:7] == "Heading"]
+    headings = [
+        each for each in document.paragraphs if each.style is not None and str(each.style.name)[:7] == "Heading"
+    ]
     assert len(headings) >= 5
     assert document.tables
     assert document.core_properties.title
