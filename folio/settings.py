@@ -93,6 +93,7 @@ class Settings(BaseSettings):
         "", description="Further host names to answer to, comma-separated; empty: loopback names, or any with keys."
     )
     trusted_proxies: int = Field(0, ge=0, description="Reverse proxies in front whose X-Forwarded headers count.")
+    api_key: SecretStr = Field(SecretStr(""), description="Key that `folio mcp` sends; empty means none.")
     rate_limit: str = Field("1200/minute", description="Requests each API key may make; empty means no limit.")
     ask_rate_limit: str = Field("120/minute", description="Answers each API key may ask for; empty means no limit.")
     sign_in_rate_limit: str = Field("10/minute", description="Sign-ins tried from one address; empty means no limit.")
