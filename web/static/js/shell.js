@@ -1,0 +1,30 @@
+/** What every page does: theme and language switches, and the state of the language model in the top bar. */
+
+import { byId } from "./dom.js";
+import { t } from "./i18n.js";
+import { watchEngine } from "./engine.js";
+
+const YEAR_S = 31_536_000;
+const root = document.documentElement;
+
+function remember(name, value) {
+  document.cookie = `${name}=${value}; Path=/; Max-Age=${YEAR_S}; SameSite=Lax`;
+}
+
+byId("theme").addEventListener("click", () => {
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  remember("folio_theme", root.dataset.theme);
+});
+
+byId("language").addEventListener("click", () => {
+  remember("folio_language", root.dataset.lang === "zh" ? "en" : "zh");
+  location.reload();
+});
+
+const place = byId("engine-state");
+watchEngine((engine) => {
+  place.dataset.state = engine.state;
+  place.textContent = engine.state === "ready" ? engine.model : t(`engine.${engine.state}`);
+  place.title = engine.detail;
+});
