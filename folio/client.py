@@ -6,6 +6,7 @@
 Replies are the JSON objects of `docs/api.md` as plain dictionaries. A failed call raises `FolioProblem`.
 """
 
+import contextlib
 import json
 import time
 import uuid
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import httpx
 
@@ -84,16 +85,9 @@ class Folio:
 
     def ingest(self, *paths: str | Path, collection: str = "default", tags: tuple[str, ...] = ()) -> Json:
         """Upload files and return the job that adds them; a repeated upload after a lost reply does nothing twice."""
-        opened: list[BinaryIO] = []
-        try:
-            for path in paths:
-                opened.append(Path(path).open("rb"))
-            files = [("files", (Path(path).name, file)) for path, file in zip(paths, opened, strict=True)]
-            data = {"collection": collection, "tags": list(tags)}
-            return self._submit(data=data, files=files)
-        finally:
-            for file in opened:
-                file.close()
+        with contextlib.ExitStack() as open_files:
+            files = [("files", (Path(p).name, open_files.enter_context(Path(p).open("rb")))) for p in paths]
+            return self._submit(data={"collection": collection, "tags": list(tags)}, files=files)
 
     def ingest_url(self, url: str, collection: str = "default") -> Json:
         """Fetch a page or file and return the job that adds it."""

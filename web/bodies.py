@@ -1,5 +1,7 @@
 """How large a request may be, and that a JSON body is UTF-8 JSON, checked before a handler sees it."""
 
+import json
+
 from flask import Flask, request
 from werkzeug.exceptions import BadRequest
 
@@ -26,8 +28,10 @@ def register_bodies(app: Flask, settings: Settings) -> None:
 
 def _parse_json() -> None:
     try:
-        request.get_json()
+        parsed = request.get_json()
+        if b"\\ud" in request.get_data().lower():  # a surrogate escape; half a pair can't be written as UTF-8
+            json.dumps(parsed, ensure_ascii=False).encode()
     except RecursionError as exc:
         raise InvalidRequest("The JSON body is nested too deeply.") from exc
-    except BadRequest as exc:
+    except (BadRequest, UnicodeEncodeError) as exc:
         raise InvalidRequest("The body is not valid UTF-8 JSON.") from exc

@@ -18,15 +18,17 @@ HEARTBEAT = ": keep-alive\n\n"
 
 def event_stream(stream: AnswerStream, after: int = 0) -> Response:
     """The reply that follows a stream from the event after number `after`."""
-    return sse_response(_frames(stream, after, g.request_id), {"Folio-Stream": stream.id})
+    return sse_response(stream, _frames(stream, after, g.request_id))
 
 
-def sse_response(frames: Iterator[str], headers: dict[str, str] | None = None) -> Response:
-    """A reply of frames, with the headers that keep proxies from holding them back."""
+def sse_response(stream: AnswerStream, frames: Iterator[str]) -> Response:
+    """A reply of frames made from a stream, with the headers that keep proxies from holding them back."""
+    stream.attach()
     response = Response(frames, mimetype="text/event-stream")
+    response.call_on_close(stream.detach)
     response.headers["Cache-Control"] = "no-cache, no-transform"
     response.headers["X-Accel-Buffering"] = "no"
-    response.headers.update(headers or {})
+    response.headers["Folio-Stream"] = stream.id
     return response
 
 

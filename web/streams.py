@@ -61,20 +61,24 @@ class AnswerStream:
 
     def follow(self, after: int = 0) -> Iterator[list[tuple[int, Event]]]:
         """Batches of numbered events after number `after`; an empty batch is a heartbeat. Ends with the answer."""
+        while True:
+            batch, finished = self._next(after)
+            after += len(batch)
+            if batch or not finished:
+                yield batch
+            if finished and not batch:
+                return
+
+    def attach(self) -> None:
+        """A reader has come; pair it with `detach()`."""
         with self._changed:
             self._readers += 1
-        try:
-            while True:
-                batch, finished = self._next(after)
-                after += len(batch)
-                if batch or not finished:
-                    yield batch
-                if finished and not batch:
-                    return
-        finally:
-            with self._changed:
-                self._readers -= 1
-                self._left_at = time.monotonic()
+
+    def detach(self) -> None:
+        """A reader has gone."""
+        with self._changed:
+            self._readers -= 1
+            self._left_at = time.monotonic()
 
     def stop(self) -> None:
         """Abort the generation at its next token."""

@@ -38,7 +38,7 @@ def chat_completions(body: ChatBody) -> Response:
     if body.stream:
         stream = state().streams.open(services().answerer.stream(question), caller().key_id, permit)
         include_usage = bool(body.stream_options and body.stream_options.include_usage)
-        return sse_response(chunks(stream, body.model, request.host_url, include_usage, g.request_id))
+        return sse_response(stream, chunks(stream, body.model, request.host_url, include_usage, g.request_id))
     with permit:
         return reply(completion(services().answerer.ask(question), body.model, request.host_url))
 

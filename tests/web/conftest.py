@@ -1,0 +1,159 @@
+"""A web application over real parts. The answerer is a scripted fake where a test is about HTTP, not about answers."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from flask.testing import FlaskClient
+
+from folio.catalog import Catalog
+from folio.services import Services
+from folio.settings import Settings
+from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sentence, Timing, Usage
+from generation.events import Done, Event, PassagesFound, SentenceChecked, Thinking, Token
+from web.app import create_app
+
+TEXT = "PagedAttention reduces KV cache fragmentation [1]."
+
+
+def an_answer(request: AskRequest) -> Answer:
+    """A finished answer as the real answerer would give it."""
+    citation = Citation(
+        n=1,
+        document_id="d" * 32,
+        document_version=1,
+        title="Attention",
+        uri="file:///attention.md",
+        media_type="text/markdown",
+        page=None,
+        start=0,
+        end=14,
+        quote="PagedAttention",
+        score=0.9,
+        passage_start=0,
+        passage_end=100,
+    )
+    return Answer(
+        answer_id="a" * 32,
+        question=request.question,
+        collection=request.collection,
+        language="en",
+        answer=TEXT,
+        refused=False,
+        citations=[citation],
+        sentences=[Sentence(text=TEXT, start=0, end=len(TEXT), citations=[1], supported=True)],
+        usage=Usage(prompt_tokens=10, cached_tokens=4, completion_tokens=6),
+        timing=Timing(),
+        model="starter",
+    )
+
+
+def the_events(request: AskRequest) -> Iterator[Event]:
+    """The events of that answer."""
+    passage = NearestPassage(
+        n=1,
+        document_id="d" * 32,
+        title="Attention",
+        uri="file:///attention.md",
+        media_type="text/markdown",
+        page=None,
+        start=0,
+        end=100,
+        text="PagedAttention ...",
+        heading_path=[],
+        score=0.9,
+    )
+    yield PassagesFound((passage,), 1.0)
+    if request.thinking == "show":
+        yield Thinking("let me see")
+    for word in ("PagedAttention ", "reduces ", "KV cache ", "fragmentation ", "[1]."):
+        yield Token(word)
+    answer = an_answer(request)
+    yield SentenceChecked(answer.sentences[0])
+    yield Done(answer)
+
+
+class FakeAnswerer:
+    """Answers every question with the same text; `events` can be replaced to provoke faults."""
+
+    def __init__(self) -> None:
+        self.asked: list[AskRequest] = []
+        self.events: Callable[[AskRequest], Iterator[Event]] = the_events
+
+    def ask(self, request: AskRequest) -> Answer:
+        self.asked.append(request)
+        for event in self.events(request):
+            if isinstance(event, Done):
+                return event.answer
+        raise AssertionError("the script has no end")
+
+    def stream(self, request: AskRequest) -> Iterator[Event]:
+        self.asked.append(request)
+        yield from self.events(request)
+
+
+def fake_engine(ready: bool = True) -> SimpleNamespace:
+    """An engine that only says how it is."""
+    health = SimpleNamespace(
+        ready=ready,
+        state="ready" if ready else "starting",
+        detail="",
+        model="starter",
+        max_model_len=4096,
+        running=0,
+        waiting=0,
+        kv_cache_usage=0.0,
+    )
+    return SimpleNamespace(health=lambda: health)
+
+
+@pytest.fixture
+def answerer() -> FakeAnswerer:
+    """The scripted answerer of `services`."""
+    return FakeAnswerer()
+
+
+@pytest.fixture
+def services(settings: Settings, catalog: Catalog, embedder, answerer: FakeAnswerer) -> Iterator[Services]:
+    """Real parts around the scripted answerer, with an empty collection `default`."""
+    from retrieval.collections import Collections
+    from retrieval.generations import Generations
+    from retrieval.search import Searcher
+
+    collections = Collections(catalog, embedder)
+    collections.create("default")
+    missing = SimpleNamespace()
+    built = Services(
+        settings=settings,
+        catalog=catalog,
+        embedder=embedder,
+        collections=collections,
+        searcher=Searcher(catalog, embedder, settings),
+        generations=Generations(catalog, settings),
+        ingestion=missing,
+        documents=missing,
+        engine=fake_engine(),
+        answerer=answerer,
+        conversations=missing,
+        receipts=missing,
+        feedback=missing,
+    )
+    yield built
+    built.searcher.close()
+
+
+@pytest.fixture
+def client(services: Services) -> FlaskClient:
+    """A client of an open Folio."""
+    return create_app(services).test_client()
+
+
+@pytest.fixture
+def client_with(services: Services) -> Callable[..., FlaskClient]:
+    """Makes a client of a Folio with other settings."""
+
+    def make(**changes: object) -> FlaskClient:
+        return create_app(replace(services, settings=services.settings.model_copy(update=changes))).test_client()
+
+    return make
