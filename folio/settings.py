@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     # Answers
     answer_tokens: int = Field(320, ge=16, description="Most tokens an answer may have unless the request says.")
     prompt_margin_tokens: int = Field(32, ge=0, description="Tokens of the context window kept free.")
+    refusal_threshold: float = Field(
+        0.5, ge=0, le=1, description="Probability of lacking the answer from which Folio refuses; 1 never refuses."
+    )
 
     # Web
     web_threads: int = Field(160, ge=8, description="Requests served at once; an open answer stream takes one.")

@@ -1,4 +1,4 @@
-"""The answer as users see it, and the request that asks for it. These models are the public contract (`docs/api.md`)."""
+"""The answer as users see it, and the request that asks for it: the public contract, told in `docs/api.md`."""
 
 from typing import Literal
 

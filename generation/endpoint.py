@@ -1,0 +1,241 @@
+"""One vLLM server over HTTP: what it serves, how it is, its tokenizer, and its stream of tokens.
+
+Every error of the network or of the server is translated here; nothing above knows `openai` or `httpx`.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from folio.errors import ConfigurationError, EngineFailed, EngineNotReady, InvalidRequest
+from generation.engine import (
+    Alternative,
+    EngineHealth,
+    EngineToken,
+    EngineUsage,
+    GenerationRequest,
+    Message,
+    TokenLogprob,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+T = TypeVar("T")
+SMALL_CALL_TIMEOUT_S = 10.0
+CONNECT_TIMEOUT_S = 5.0
+HEALTH_TIMEOUT_S = 2.0
+RETRY_AFTER_S = 5
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A model that the server offers, with its context window in tokens."""
+
+    name: str
+    max_model_len: int
+
+
+class Endpoint:
+    """A vLLM server at `url`; cheap to build."""
+
+    def __init__(self, url: str, model: str, api_key: str, idle_timeout_s: float) -> None:
+        self.url = url.rstrip("/").removesuffix("/v1")
+        self.in_flight = 0
+        self._wanted_model = model
+        self._api_key = api_key
+        self._idle_timeout_s = idle_timeout_s
+        self._served: ServedModel | None = None
+        self._was_ready = False
+        self._lock = threading.Lock()
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._http = httpx.Client(base_url=self.url, headers=headers, timeout=SMALL_CALL_TIMEOUT_S)
+        self._chat: openai.OpenAI | None = None
+
+    def health(self) -> EngineHealth:
+        """How the server is now; never raises."""
+        try:
+            alive = self._http.get("/health", timeout=HEALTH_TIMEOUT_S).is_success
+            served = self.served()
+            figures = self.figures()
+        except (httpx.HTTPError, EngineNotReady, ConfigurationError):
+            alive = False
+        if not alive:
+            state, detail = ("failed", "stopped answering") if self._was_ready else ("starting", "does not answer yet")
+            return EngineHealth(False, state, f"The engine at {self.url} {detail}.")  # type: ignore[arg-type]
+        self._was_ready = True
+        return EngineHealth(
+            True,
+            "ready",
+            "",
+            served.name,
+            served.max_model_len,
+            int(figures.get("vllm:num_requests_running", 0)),
+            int(figures.get("vllm:num_requests_waiting", 0)),
+            figures.get("vllm:kv_cache_usage_perc", 0.0),
+        )
+
+    def figures(self) -> dict[str, float]:
+        """The server's own Prometheus figures that tell its load.
+
+        Raises:
+            EngineNotReady: it does not answer.
+        """
+        page = self._call(lambda: self._http.get("/metrics", timeout=HEALTH_TIMEOUT_S)).text
+        wanted = ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
+        return {
+            sample.name: sample.value
+            for family in text_string_to_metric_families(page)
+            for sample in family.samples
+            if sample.name in wanted
+        }
+
+    def served(self) -> ServedModel:
+        """The model in use.
+
+        Raises:
+            EngineNotReady: the server does not answer.
+            ConfigurationError: it does not serve the wanted model.
+        """
+        if self._served is None:
+            models = self._call(lambda: self._http.get("/v1/models")).json()["data"]
+            named = {m["id"]: m for m in models}
+            name = self._wanted_model or next(iter(named), "")
+            if name not in named:
+                raise ConfigurationError(
+                    f"The engine at {self.url} serves {', '.join(named) or 'no model'}, not {name!r}."
+                )
+            self._served = ServedModel(name, int(named[name].get("max_model_len") or 4096))
+        return self._served
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        """Tokens of a chat, the opening of the reply included."""
+        return self._tokenize({"messages": [asdict(m) for m in messages], "add_generation_prompt": True})
+
+    def count_text(self, text: str) -> int:
+        """Tokens of a text."""
+        return self._tokenize({"prompt": text, "add_special_tokens": False})
+
+    def stream(self, request: GenerationRequest) -> Iterator[EngineToken]:
+        """Generate; closing the iterator closes the connection, on which vLLM aborts the request.
+
+        Raises:
+            EngineNotReady: the server did not take the request.
+            EngineFailed: it stopped, or wrote nothing for `idle_timeout_s`.
+        """
+        import openai
+
+        started = False
+        with self._lock:
+            self.in_flight += 1
+        try:
+            with self._client().chat.completions.create(**self._arguments(request)) as stream:
+                for chunk in stream:
+                    token = _token(chunk)
+                    if token is not None:
+                        started = True
+                        yield token
+        except openai.BadRequestError as exc:
+            raise InvalidRequest(f"The engine refused the request: {_reason(exc)}") from exc
+        except (openai.APITimeoutError, httpx.TimeoutException) as exc:
+            raise EngineFailed(
+                f"The engine wrote nothing for {self._idle_timeout_s:.0f} s. Ask again.", retry_after_s=RETRY_AFTER_S
+            ) from exc
+        except (openai.APIError, httpx.HTTPError) as exc:
+            self._served = None
+            if started:
+                raise EngineFailed(
+                    "The engine stopped while it was answering; it is being restarted. Ask again.",
+                    retry_after_s=RETRY_AFTER_S,
+                ) from exc
+            raise self._not_ready() from exc
+        finally:
+            with self._lock:
+                self.in_flight -= 1
+
+    def _arguments(self, request: GenerationRequest) -> dict[str, Any]:
+        sampling = request.sampling
+        arguments: dict[str, Any] = {
+            "model": self.served().name,
+            "messages": [asdict(m) for m in request.messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_tokens": request.max_tokens,
+            "extra_body": {"top_k": sampling.top_k, "min_p": sampling.min_p},
+        }
+        if sampling.seed is not None:
+            arguments["seed"] = sampling.seed
+        if sampling.stop:
+            arguments["stop"] = list(sampling.stop)
+        if request.top_logprobs:
+            arguments |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        if request.json_schema is not None:
+            schema = {"name": "reply", "schema": dict(request.json_schema)}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return arguments
+
+    def _client(self) -> "openai.OpenAI":
+        if self._chat is None:
+            import openai
+
+            timeout = openai.Timeout(self._idle_timeout_s, connect=CONNECT_TIMEOUT_S)
+            # The pool retries, and only before the first token; the client's own retries would hide a dead server.
+            self._chat = openai.OpenAI(
+                base_url=f"{self.url}/v1", api_key=self._api_key or "none", timeout=timeout, max_retries=0
+            )
+        return self._chat
+
+    def _tokenize(self, body: dict[str, Any]) -> int:
+        reply = self._call(lambda: self._http.post("/tokenize", json={"model": self.served().name, **body}))
+        return int(reply.json()["count"])
+
+    def _call(self, call: Callable[[], httpx.Response]) -> httpx.Response:
+        try:
+            reply = call()
+            reply.raise_for_status()
+        except httpx.HTTPError as exc:
+            raise self._not_ready() from exc
+        return reply
+
+    def _not_ready(self) -> EngineNotReady:
+        return EngineNotReady(
+            f"The engine at {self.url} does not answer; it may still be loading its model.",
+            retry_after_s=RETRY_AFTER_S,
+        )
+
+
+def _token(chunk: Any) -> EngineToken | None:
+    """A chunk of the OpenAI stream as a token; None for one that says nothing."""
+    usage = _usage(chunk.usage) if chunk.usage else None
+    if not chunk.choices:
+        return EngineToken(usage=usage) if usage else None
+    choice = chunk.choices[0]
+    extra = choice.delta.model_extra or {}
+    thinking = extra.get("reasoning") or extra.get("reasoning_content") or ""
+    logprobs = tuple(_logprob(entry) for entry in (choice.logprobs.content or ())) if choice.logprobs else ()
+    text = choice.delta.content or ""
+    if not (text or thinking or logprobs or choice.finish_reason or usage):
+        return None
+    return EngineToken(text, thinking, logprobs, choice.finish_reason, usage)
+
+
+def _logprob(entry: Any) -> TokenLogprob:
+    alternatives = tuple(Alternative(a.token, a.logprob) for a in entry.top_logprobs)
+    return TokenLogprob(entry.token, entry.logprob, alternatives)
+
+
+def _usage(usage: Any) -> EngineUsage:
+    details = usage.prompt_tokens_details
+    cached = (details.cached_tokens or 0) if details else 0
+    return EngineUsage(usage.prompt_tokens, cached, usage.completion_tokens)
+
+
+def _reason(exc: "openai.APIStatusError") -> str:
+    body = exc.body if isinstance(exc.body, dict) else {}
+    return str(body.get("message", "it gave no reason"))

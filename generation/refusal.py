@@ -1,0 +1,103 @@
+"""Whether to refuse, from all that is known: what was retrieved, how likely the model found it that the sources lack
+the answer, and what the check of the answer said.
+
+The weights are a logistic regression's, fitted on questions written for that purpose (`docs/quality.md` shows which,
+and the operating curve); `refusal_threshold` moves the point of operation.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from generation.engine import TokenLogprob
+from generation.prompt import NOT_FOUND
+from generation.support import Verdict
+from retrieval.passages import Passage
+
+FLOOR_LOGPROB = -14.0  # of a marker that is not among the alternatives reported
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What the decision looks at. Shares are from 0 to 1.
+
+    `refuse_logit`: log-odds that the model's first token opens the refusal marker; `answer_logprob`: mean
+    log-probability of the tokens written; `supported`: share of sentences that hold; `coverage`: best share of the
+    question's terms in a passage; `dense`: best cosine.
+    """
+
+    refuse_logit: float
+    answer_logprob: float
+    supported: float
+    coverage: float
+    dense: float
+    said_not_found: bool
+
+    def as_dict(self) -> dict[str, float]:
+        """For the receipt."""
+        return {name: float(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of the logistic regression; a higher sum means: refuse."""
+
+    bias: float = 1.2
+    refuse_logit: float = 0.25
+    answer_logprob: float = -1.0
+    supported: float = -2.5
+    coverage: float = -3.0
+    dense: float = 0.0
+
+
+def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float:
+    """How likely it is that the passages do not hold the answer, 0 to 1."""
+    if signals.said_not_found:
+        return 1.0
+    total = (
+        weights.bias
+        + weights.refuse_logit * signals.refuse_logit
+        + weights.answer_logprob * signals.answer_logprob
+        + weights.supported * signals.supported
+        + weights.coverage * signals.coverage
+        + weights.dense * signals.dense
+    )
+    return 1 / (1 + math.exp(-total))
+
+
+def read_signals(
+    passages: Sequence[Passage], logprobs: Sequence[TokenLogprob], verdicts: Sequence[Verdict], raw: str
+) -> Signals:
+    """Gather the signals when the model has finished."""
+    written = [entry.logprob for entry in logprobs]
+    return Signals(
+        refuse_logit=refuse_logit(logprobs[0]) if logprobs else FLOOR_LOGPROB,
+        answer_logprob=sum(written) / len(written) if written else 0.0,
+        supported=sum(v.supported for v in verdicts) / len(verdicts) if verdicts else 0.0,
+        coverage=max((p.scores.term_coverage for p in passages), default=0.0),
+        dense=max((p.scores.dense_score or 0.0 for p in passages), default=0.0),
+        said_not_found=says_not_found(raw),
+    )
+
+
+def refuse_logit(first: TokenLogprob) -> float:
+    """Log-odds that the reply opens with the marker, from the alternatives of its first token."""
+    share = sum(math.exp(a.logprob) for a in first.alternatives if _opens_marker(a.token))
+    share = min(max(share, math.exp(FLOOR_LOGPROB)), 1 - 1e-6)
+    return math.log(share / (1 - share))
+
+
+def says_not_found(raw: str) -> bool:
+    """Whether the model refused in the agreed way."""
+    return NOT_FOUND in raw.upper().replace(" ", "_")
+
+
+def may_become_marker(raw: str) -> bool:
+    """Whether what the model wrote so far may still turn out to be the marker; such text is not sent."""
+    said = raw.strip().upper().replace(" ", "_")
+    return NOT_FOUND.startswith(said) or said.startswith(NOT_FOUND)
+
+
+def _opens_marker(token: str) -> bool:
+    piece = token.strip()
+    return len(piece) >= 2 and NOT_FOUND.startswith(piece)

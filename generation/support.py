@@ -1,0 +1,248 @@
+"""Whether passages support a sentence of an answer, and the exact span that does.
+
+Candidates are the sentences of the passages and pairs of neighbours. A candidate supports a claim when every fact that
+the claim adds to the question stands there too, nothing contradicts, and enough of the claim's words are there. Cited
+passages are searched first; a claim that another passage supports is tied to that one.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from generation import facts
+from generation.prompt import NumberedPassage
+from generation.sentences import Span, split_sentences
+from retrieval.analysis import terms
+
+NEW_TERMS_COVERED = 0.6  # of what the claim adds to the question; below it paraphrase and invention look alike
+CJK_NEW_TERMS_COVERED = 0.5  # pairs of characters break at every rewording
+CLAIM_COVERED = 0.4
+CLAUSE = re.compile(r"[,;，；、()（）]|\b(?:while|whereas|but|and)\b|而|但|并")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_FUNCTION_CHARACTERS = frozenset(
+    "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
+    "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The span of a passage that supports a claim, in characters of the document."""
+
+    n: int
+    span: Span
+    strength: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Supported by `evidence`, or not, for `reason`."""
+
+    evidence: tuple[Evidence, ...] = ()
+    reason: str = ""
+
+    @property
+    def supported(self) -> bool:
+        return bool(self.evidence)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A text with what the check compares."""
+
+    text: str
+    terms: frozenset[str]
+    numbers: tuple[facts.Number, ...]
+    months: frozenset[int]
+    names: frozenset[str]
+    lowered: str = field(default="")
+
+    @classmethod
+    def read(cls, text: str) -> "_Text":
+        folded = facts.fold(text)
+        return cls(
+            folded,
+            frozenset(terms(folded)),
+            tuple(facts.numbers(folded)),
+            frozenset(facts.months(folded)),
+            frozenset(facts.names(folded)),
+            folded.lower(),
+        )
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    n: int
+    span: Span
+    text: _Text
+
+
+class SupportChecker:
+    """Checks claims against the passages of one answer.
+
+    Args:
+        question: what was asked; what it already says need not be proved again.
+        passages: everything the model was shown.
+    """
+
+    def __init__(self, question: str, passages: Sequence[NumberedPassage]) -> None:
+        self._question = _Text.read(question)
+        self._context = {item.n: _Text.read(_context(item)) for item in passages}
+        self._candidates = [candidate for item in passages for candidate in _candidates(item)]
+
+    def check(self, claim: str, cited: Sequence[int]) -> Verdict:
+        """The verdict on a sentence without its citation marks."""
+        read = _Text.read(claim)
+        if not read.terms:
+            return Verdict(reason="says nothing that could be checked")
+        best_reason, best_overlap = "no passage says this", 0.0
+        found: list[Evidence] = []
+        for candidate in self._candidates:
+            overlap, problem = self._compare(read, candidate)
+            if not problem:
+                found.append(Evidence(candidate.n, candidate.span, overlap))
+            elif overlap > best_overlap:
+                best_reason, best_overlap = problem, overlap
+        if not found:
+            return Verdict(reason=best_reason)
+        return Verdict(evidence=tuple(_choose(found, cited)))
+
+    def _compare(self, claim: _Text, candidate: _Candidate) -> tuple[float, str]:
+        """How much of the claim the candidate holds (0 to 1), and what speaks against it, if anything."""
+        source, context = candidate.text, self._context[candidate.n]
+        added = claim.terms - self._question.terms
+        overlap = len(claim.terms & source.terms) / len(claim.terms)
+        in_context = len(claim.terms & (source.terms | context.terms)) / len(claim.terms)
+        covered = len(added & source.terms) / len(added) if added else overlap
+        problem = (
+            _numbers_differ(claim, source, self._question)
+            or _months_differ(claim, source, self._question)
+            or _names_differ(claim, source, context, self._question)
+            or _characters_differ(claim, source, context, self._question)
+            or _polarity_differs(claim, source)
+            or _roles_differ(claim, source)
+        )
+        if problem:
+            return overlap, problem
+        needed = CJK_NEW_TERMS_COVERED if _HAN.search(claim.text) else NEW_TERMS_COVERED
+        if covered < needed or in_context < CLAIM_COVERED:
+            return overlap * 0.9, "no passage says this"
+        return 0.5 * overlap + 0.5 * covered + 0.2 * self._answers(source, context), ""
+
+    def _answers(self, source: _Text, context: _Text) -> float:
+        """How much of the question the candidate deals with, its passage counting half."""
+        asked = self._question.terms
+        if not asked:
+            return 0.0
+        return (len(asked & source.terms) + 0.5 * len(asked & (context.terms - source.terms))) / len(asked)
+
+
+def _choose(found: Sequence[Evidence], cited: Sequence[int]) -> Iterator[Evidence]:
+    """The best span of each cited passage that supports the claim, or else the best span of any passage."""
+    of_cited = [e for e in found if e.n in cited]
+    by_passage: dict[int, Evidence] = {}
+    for evidence in of_cited or found:
+        held = by_passage.get(evidence.n)
+        if held is None or (evidence.strength, -_length(evidence)) > (held.strength, -_length(held)):
+            by_passage[evidence.n] = evidence
+    ordered = sorted(by_passage.values(), key=lambda e: -e.strength)
+    yield from ordered if of_cited else ordered[:1]
+
+
+def _length(evidence: Evidence) -> int:
+    return evidence.span.end - evidence.span.start
+
+
+def _context(item: NumberedPassage) -> str:
+    return "\n".join((item.passage.title, *item.passage.heading_path, item.passage.text))
+
+
+def _candidates(item: NumberedPassage) -> Iterator[_Candidate]:
+    text, offset = item.passage.text, item.passage.start
+    spans = split_sentences(text)
+    pairs = [Span(a.start, b.end) for a, b in itertools.pairwise(spans)]
+    for span in (*spans, *pairs):
+        yield _Candidate(item.n, Span(offset + span.start, offset + span.end), _Text.read(span.of(text)))
+
+
+def _numbers_differ(claim: _Text, source: _Text, question: _Text) -> str:
+    asked = {number.value for number in question.numbers}
+    units: dict[Decimal, set[str]] = {}
+    for number in source.numbers:
+        units.setdefault(number.value, set()).add(number.unit)
+    for number in claim.numbers:
+        if number.value not in units:
+            if number.value in asked:
+                continue
+            return f"the number {_plain(number)} is not in the source"
+        known = units[number.value]
+        if number.unit and known and "" not in known and number.unit not in known:
+            return f"the unit of {_plain(number)} is another in the source"
+    return ""
+
+
+def _plain(number: facts.Number) -> str:
+    return f"{number.value:f}"
+
+
+def _months_differ(claim: _Text, source: _Text, question: _Text) -> str:
+    return "the month is not in the source" if claim.months - source.months - question.months else ""
+
+
+def _names_differ(claim: _Text, source: _Text, context: _Text, question: _Text) -> str:
+    """Names that the claim adds must stand in the span; those of the question at least in its passage or question."""
+    for name in sorted(claim.names - question.names):
+        if name not in source.lowered and not source.terms.issuperset(terms(name)):
+            if name in context.lowered and not _adds_name(name, claim, question):
+                continue
+            return f"{name!r} is not in the source"
+    return ""
+
+
+def _adds_name(name: str, claim: _Text, question: _Text) -> bool:
+    return name not in question.lowered and name in claim.lowered
+
+
+def _characters_differ(claim: _Text, source: _Text, context: _Text, question: _Text) -> str:
+    """Two Chinese characters in a row that neither span nor question has: a name or term from elsewhere."""
+    known = set(source.text) | set(question.text) | _FUNCTION_CHARACTERS
+    run = ""
+    for character in claim.text + " ":
+        if _HAN.match(character) and character not in known:
+            run += character
+            continue
+        if len(run) >= 2:
+            return f"{run!r} is not in the source"
+        run = ""
+    return ""
+
+
+def _polarity_differs(claim: _Text, source: _Text) -> str:
+    nearest = _nearest_clause(claim, source)
+    if facts.negations(claim.text) % 2 != facts.negations(nearest) % 2 and (
+        facts.negations(claim.text) % 2 != facts.negations(source.text) % 2
+    ):
+        return "one denies what the other says"
+    return "one says the opposite of the other" if facts.opposite_said(claim.text, source.text) else ""
+
+
+def _nearest_clause(claim: _Text, source: _Text) -> str:
+    pieces = [piece for piece in CLAUSE.split(source.text) if piece.strip()]
+    return max(pieces, key=lambda piece: len(claim.terms & set(terms(piece))), default=source.text)
+
+
+def _roles_differ(claim: _Text, source: _Text) -> str:
+    """`A beat B` is not `B beat A`: two names around a shared word, in the other order, in the same voice."""
+    ordered = sorted(((claim.lowered.find(n), n) for n in claim.names), key=lambda pair: pair[0])
+    for (a_at, a), (b_at, b) in itertools.pairwise(ordered):
+        a_in, b_in = source.lowered.find(a), source.lowered.find(b)
+        if a_in < 0 or b_in < 0 or a_in < b_in:
+            continue
+        said, written = claim.lowered[a_at + len(a) : b_at], source.lowered[b_in + len(b) : a_in]
+        shared = set(terms(said)) & set(terms(written))
+        passive = r"\bby\b|被|由"
+        if shared and bool(re.search(passive, said)) == bool(re.search(passive, written)):
+            return "who did it and to whom is the other way round in the source"
+    return ""
