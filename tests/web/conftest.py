@@ -1,5 +1,6 @@
 """A web application over real parts. The answerer is a scripted fake where a test is about HTTP, not about answers."""
 
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -157,3 +158,12 @@ def client_with(services: Services) -> Callable[..., FlaskClient]:
         return create_app(replace(services, settings=services.settings.model_copy(update=changes))).test_client()
 
     return make
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,7 +1,6 @@
 """Who may do what, and what other sites, other names and other keys can't."""
 
 import pytest
-from werkzeug.http import parse_cookie
 
 from folio.errors import ConfigurationError
 from folio.keys import KeyStore
@@ -112,21 +111,20 @@ def test_a_key_for_one_collection_cannot_learn_that_another_exists(client, servi
 
     def answer(method: str, path: str, name: str, body: dict | None = None) -> tuple[int, str]:
         filled = {key: (name if value == "?" else value) for key, value in (body or {}).items()}
-        reply = client.open(path.replace("?", name), method=method, headers=headers, json=filled or None)
+        reply = client.open(path.replace("NAME", name), method=method, headers=headers, json=filled or None)
         text = reply.get_data(as_text=True).replace(reply.headers["X-Request-Id"], "")
         return reply.status_code, text.replace(name, "?")
 
     for method, path, body in [
-        ("GET", "/api/v1/collections/?", None),
+        ("GET", "/api/v1/collections/NAME", None),
         ("POST", "/api/v1/ask", {"question": "a", "collection": "?"}),
         ("POST", "/api/v1/search", {"query": "a", "collection": "?"}),
         ("POST", "/api/v1/collections", {"name": "?"}),
-        ("GET", "/api/v1/documents?collection=?", None),
-        ("GET", "/api/v1/jobs?collection=?", None),
+        ("GET", "/api/v1/documents?collection=NAME", None),
+        ("GET", "/api/v1/jobs?collection=NAME", None),
         ("POST", "/v1/chat/completions", {"model": "?", "messages": [{"role": "user", "content": "a"}]}),
-        ("GET", "/v1/models/?", None),
+        ("GET", "/v1/models/NAME", None),
     ]:
-        path = path.replace("collection=?", "collection=\0").replace("\0", "?") if "=" in path else path
         assert answer(method, path, "secret", body) == answer(method, path, "absent", body), path
     assert [c["name"] for c in client.get("/api/v1/collections", headers=headers).json["items"]] == ["mine"]
     assert "secret" not in client.get("/v1/models", headers=headers).text
@@ -177,9 +175,7 @@ def test_revoking_a_key_ends_its_sessions(client, keys):
 def test_a_forged_cookie_is_worth_nothing(client, services, keys):
     made = keys.create("me", ["admin"])
     client.post("/api/v1/session", json={"key": made.key})
-    value = parse_cookie(client.get_cookie("folio_session").value and f"a={client.get_cookie('folio_session').value}")[
-        "a"
-    ]
+    value = client.get_cookie("folio_session").value
     forged = value[:-4] + ("AAAA" if value[-4:] != "AAAA" else "BBBB")
     client.set_cookie("folio_session", forged)
     assert client.get("/api/v1/keys").status_code == 401

@@ -1,0 +1,188 @@
+"""Many open answers at once: what the web server adds to each token, and whether any is lost or out of order.
+
+Starts Folio's own server and application; only the answerer is a metronome, whose tokens carry the time at which they
+were made, so that what is measured is the web part alone. Meanwhile idle connections are held open.
+
+    python benchmarks/web_streams.py [--quick] [--streams 64] [--idle 200]
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import multiprocessing
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+
+INTERVAL_S = 0.05  # 20 tokens a second each, a brisk decode on a CPU
+PROBE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+class Metronome:
+    """An answerer whose question is the number of tokens to send."""
+
+    def stream(self, request) -> Iterator:
+        from generation.answer import Answer, Timing, Usage
+        from generation.events import Done, PassagesFound, Token
+
+        yield PassagesFound((), 0.0)
+        due = time.monotonic()
+        for n in range(int(request.question)):
+            due += INTERVAL_S
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield Token(f"{n} {time.monotonic():.6f}")
+        blank = {"question": "", "collection": "default", "language": "en", "answer": "", "refused": False}
+        yield Done(
+            Answer(answer_id="a", citations=[], sentences=[], usage=Usage(), timing=Timing(), model="m", **blank)
+        )
+
+
+def run_server(port: int, folder: str) -> None:
+    """Serve until killed."""
+    from folio.catalog import Catalog
+    from folio.log import configure_logging
+    from folio.settings import load_settings
+    from web.app import create_app
+    from web.server import serve
+
+    settings = load_settings(port=port, data_dir=Path(folder), log_level="WARNING")
+    configure_logging(settings)
+
+    def build():
+        catalog = Catalog(settings.catalog_url)
+        catalog.migrate()
+        return create_app(SimpleNamespace(settings=settings, catalog=catalog, answerer=Metronome()))
+
+    serve(build, settings)
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """A server in a process of its own; yields its port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        process = multiprocessing.get_context("spawn").Process(target=run_server, args=(port, folder))
+        process.start()
+        try:
+            wait_until_up(port)
+            yield port
+        finally:
+            process.terminate()
+            process.join(30)
+
+
+def wait_until_up(port: int) -> None:
+    """Return as soon as the server answers."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/healthz")
+            return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise SystemExit("the server did not start")
+
+
+async def one_stream(
+    client: httpx.AsyncClient, url: str, tokens: int, delays: list[float], arrivals: list[float]
+) -> int:
+    """Read one answer; returns how many tokens are missing or out of order."""
+    body = {"question": str(tokens), "stream": True}
+    wrong = expected = 0
+    async with client.stream("POST", f"{url}/api/v1/ask", json=body) as response:
+        response.raise_for_status()
+        async for line in response.aiter_lines():
+            if not line.startswith('data: {"text"'):
+                continue
+            arrived = time.monotonic()
+            number, made = json.loads(line[6:])["text"].split()
+            wrong += int(number) != expected
+            expected += 1
+            delays.append(arrived - float(made))
+            arrivals.append(arrived)
+    return wrong + (tokens - expected)
+
+
+async def measure(port: int, streams: int, tokens: int) -> tuple[list[float], list[float], int]:
+    """All streams at once, started over half a second: delays, gaps between tokens, faults."""
+    url = f"http://127.0.0.1:{port}"
+    delays: list[float] = []
+    arrivals: list[list[float]] = [[] for _ in range(streams)]
+    async with httpx.AsyncClient(limits=httpx.Limits(max_connections=streams), timeout=60) as client:
+
+        async def after(n: int) -> int:
+            await asyncio.sleep(0.5 * n / streams)
+            return await one_stream(client, url, tokens, delays, arrivals[n])
+
+        wrong = sum(await asyncio.gather(*(after(n) for n in range(streams))))
+    gaps = [b - a for times in arrivals for a, b in itertools.pairwise(times)]
+    return delays, gaps, wrong
+
+
+def hold_idle(port: int, count: int) -> list[socket.socket]:
+    """Connections that made one request and are kept alive."""
+    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+    for connection in held:
+        connection.sendall(PROBE)
+    return held if all(answered(connection) for connection in held) else []
+
+
+def answered(connection: socket.socket) -> bool:
+    """Whether a whole reply to the probe came."""
+    connection.settimeout(10)
+    got = b""
+    while b'{"status":"ok"}' not in got:
+        piece = connection.recv(4096)
+        if not piece:
+            return False
+        got += piece
+    return True
+
+
+def main() -> None:
+    """Measure and print one JSON object as the last line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a third of the tokens")
+    parser.add_argument("--streams", type=int, default=64)
+    parser.add_argument("--idle", type=int, default=200)
+    options = parser.parse_args()
+    tokens = 100 if options.quick else 300
+    print(f"{options.streams} streams of {tokens} tokens, {1 / INTERVAL_S:.0f} a second each; {options.idle} idle ...")
+    with server() as port:
+        idle = hold_idle(port, options.idle)
+        delays, gaps, wrong = asyncio.run(measure(port, options.streams, tokens))
+        for connection in idle:
+            connection.sendall(PROBE)
+        alive = sum(answered(connection) for connection in idle)
+        for connection in idle:
+            connection.close()
+    cuts = statistics.quantiles(delays, n=100)
+    figures = {
+        "benchmark": "web_streams",
+        "ratio": round(statistics.quantiles(gaps, n=20)[18] / INTERVAL_S, 3),
+        "baseline": "p95 gap between tokens at the client / the metronome's gap",
+        "median": round(cuts[49] * 1000, 3),
+        "spread": round((cuts[94] - cuts[4]) * 1000, 3),
+        "n": len(delays),
+        "unit": "ms added to a token",
+        "p95_ms": round(cuts[94] * 1000, 3),
+        "p99_ms": round(cuts[98] * 1000, 3),
+        "max_ms": round(max(delays) * 1000, 3),
+        "lost_or_reordered": wrong,
+        "idle_alive": alive,
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
