@@ -1,4 +1,4 @@
-"""The pages that people open in a browser: empty frames in the reader's language, which scripts fill through the REST API.
+"""The pages that people open in a browser: empty frames in their language, which scripts fill through the REST API.
 
 A frame needs neither the catalog nor a model, so the first paint waits for nothing. Language and theme are the reader's
 choice, kept in two cookies that hold no secret; without a choice, the browser's own preference counts.

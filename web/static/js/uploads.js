@@ -6,7 +6,8 @@ import { count, t } from "./i18n.js";
 
 const POLL_MS = 700;
 const KEPT_MS = 12_000;
-const FINISHED = new Set(["done", "failed", "cancelled"]);
+/** States that a job does not leave by itself. */
+export const FINISHED = new Set(["done", "failed", "cancelled"]);
 
 /** Send files as one job; `onSent(fraction)` while they travel. Resolves to the job's id. A file's `path` is kept. */
 export function sendFiles(files, collection, onSent = () => {}) {

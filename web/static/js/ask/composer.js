@@ -67,6 +67,13 @@ export class Composer {
     byId("stop").hidden = !on;
   }
 
+  /** Put a question into the box. */
+  write(question) {
+    this.box.value = question;
+    this.#grow();
+    this.focus();
+  }
+
   focus() {
     this.box.focus();
   }

@@ -52,7 +52,7 @@ async function openConversation(id) {
   reset();
   const conversation = await call(`/api/v1/conversations/${encodeURIComponent(id)}`);
   composer.collection(conversation.collection);
-  for (const answer of conversation.answers) {
+  for (const answer of conversation.items) {
     const turn = new Turn(answer.question, { source, announce, onRetry: () => ask(answer.question), onFollowUp: ask });
     show(turn);
     turn.finish(answer, { quietly: true });
@@ -118,5 +118,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 await refreshCollections();
-const wanted = new URLSearchParams(location.search).get("c");
-if (wanted) await openConversation(wanted);
+const address = new URLSearchParams(location.search);
+if (address.has("c")) await openConversation(address.get("c"));
+else if (address.has("q")) composer.write(address.get("q")); // written, not asked: a link must not start work by itself

@@ -88,7 +88,7 @@ export class Prose {
 /** Where a sentence ends to the eye: after its citations and closing punctuation. */
 function sentenceEnd(span) {
   let node = span;
-  while (node.nextSibling?.classList?.contains("cite")) node = node.nextSibling;
+  while (node.nextSibling?.classList?.contains("cite") || node.nextSibling?.data === "") node = node.nextSibling;
   const next = node.nextSibling;
   const closing = next?.nodeType === Node.TEXT_NODE ? /^[.,;:!?…。，；：！？）)」』”"']+/.exec(next.data) : null;
   if (!closing) return node;

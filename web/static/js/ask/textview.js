@@ -49,9 +49,9 @@ function lineEnd(text, at) {
  * character, so offsets stay what they are.
  */
 function unwrapped(text) {
-  return text.replace(/([^\n]+)\n(?=([^\n]*))/g, (whole, line, next) => {
-    const flows = line.length >= HARD_WRAPPED && line.length <= 120 && /^\s{0,4}[\p{L}\p{N}(“"'`]/u.test(next) && !/^\s*(\d+[.)、]|[-*•|])\s/.test(next);
+  return text.replace(/([^\n]+)\n( *)(?=([^\n]*))/g, (whole, line, indent, next) => {
+    const flows = line.length >= HARD_WRAPPED && line.length <= 120 && /^[\p{L}\p{N}(“"'`]/u.test(next) && indent.length <= 4 && !/^(\d+[.)、]|[-*•|])\s/.test(next);
     if (!flows || /[|`]\s*$/.test(line)) return whole;
-    return line + (/[\u3000-\u9fff\uff00-\uffef]$/.test(line) ? "\u200b" : " ");
+    return line + (/[\u3000-\u9fff\uff00-\uffef]$/.test(line) ? "\u200b" : " ") + "\u200b".repeat(indent.length);
   });
 }
