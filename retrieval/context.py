@@ -8,16 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from folio.catalog.models import Chunk, Document
-from retrieval.passages import Passage, StageScores
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A chunk with its place in the ranking."""
-
-    chunk_id: int
-    score: float
-    scores: StageScores
+from retrieval.passages import Passage
+from retrieval.ranking import Ranked
 
 
 @dataclass(frozen=True)
@@ -44,6 +36,17 @@ def assemble(
             taken[item.passage.document_id] += 1
             chosen.append(replace(item.passage, rank=len(chosen) + 1))
     return tuple(chosen)
+
+
+def read_texts(session: Session, chunk_ids: Sequence[int]) -> list[tuple[str, str]]:
+    """Text and language of chunks, in the order asked; those no longer there are left out."""
+    rows = session.execute(
+        select(Chunk.id, Chunk.text, Document.language)
+        .join(Document, Document.id == Chunk.document_id)
+        .where(Chunk.id.in_(chunk_ids))
+    )
+    found = {row[0]: (row[1], row[2]) for row in rows}
+    return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
 
 def _join(session: Session, ranked: Sequence[Ranked]) -> list[_Joined]:

@@ -13,13 +13,34 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
+from retrieval.fusion import Spread
+
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
 
+MOMENTS_SAMPLE = 20_000
+
 _VECTORS = "vectors.npy"
 _IDS = "chunk-ids.npy"
 _DOCUMENTS = "document-ids.npy"
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and covariance of vectors: they give the spread of any question's cosines without computing those."""
+
+    count: int
+    mean: Floats
+    covariance: Floats
+
+    @classmethod
+    def of(cls, vectors: Halves) -> "Moments":
+        """Estimated from at most `MOMENTS_SAMPLE` vectors, evenly taken."""
+        sample = np.asarray(vectors[:: max(1, len(vectors) // MOMENTS_SAMPLE)], dtype=np.float32)
+        mean = sample.mean(axis=0) if len(sample) else np.zeros(vectors.shape[1], np.float32)
+        covariance = (sample - mean).T @ (sample - mean) / np.float32(max(len(sample), 1))
+        return cls(len(vectors), mean, np.asarray(covariance, dtype=np.float32))
 
 
 @dataclass(frozen=True)
@@ -32,6 +53,7 @@ class Block:
     index: Any
     positions: Mapping[str, Ids] = field(repr=False)
     order: Ids = field(repr=False)  # positions sorted by chunk id, to find a chunk by bisection
+    moments: "Moments" = field(repr=False)
 
     @classmethod
     def build(cls, ids: Ids, document_ids: npt.NDArray[np.str_], vectors: Halves) -> "Block":
@@ -39,7 +61,8 @@ class Block:
         index = faiss.IndexFlatIP(vectors.shape[1])
         if len(ids):
             index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-        return cls(ids, document_ids, vectors, index, _by_document(document_ids), np.argsort(ids, kind="stable"))
+        order = np.argsort(ids, kind="stable")
+        return cls(ids, document_ids, vectors, index, _by_document(document_ids), order, Moments.of(vectors))
 
     def locate(self, ids: Ids) -> Ids:
         """The position of each chunk id; -1 where it is not here."""
@@ -90,6 +113,20 @@ class DenseIndex:
         scores = np.concatenate([scores for _, scores in parts])
         best = np.lexsort((ids, -scores))[:limit]
         return ids[best], scores[best]
+
+    def spread(self, query: Floats) -> Spread:
+        """Mean and deviation of the question's cosines with all vectors."""
+        parts = [block.moments for block in (self.base, self.delta) if block.moments.count]
+        total = sum(part.count for part in parts)
+        if not total:
+            return Spread(0.0, 0.0)
+        means = [float(part.mean @ query) for part in parts]
+        mean = sum(part.count * m for part, m in zip(parts, means, strict=True)) / total
+        variance = sum(
+            part.count * (float(query @ part.covariance @ query) + (m - mean) ** 2)
+            for part, m in zip(parts, means, strict=True)
+        )
+        return Spread(mean, float(np.sqrt(variance / total)))
 
     def vectors(self, ids: npt.ArrayLike) -> Floats:
         """The vectors of these chunks, `(n, dimension)`; zeros for a chunk that is not here."""

@@ -1,7 +1,9 @@
 """Puts the two legs' results into one ranking that is never worse than its better half.
 
-Both legs score every candidate that either returned; scores are scaled to [0, 1] over the candidates and added with
-weights that say how far each leg can be trusted (`retrieval.calibration`).
+Every candidate has a score in both legs, whichever found it. Scores are standardised by what the whole collection would
+score for this question (its mean and deviation, not those of the candidates): a leg that sets its best apart from the
+collection speaks louder than one that finds everything equally near. Weights say how far each leg can be trusted
+(`retrieval.calibration`).
 """
 
 from collections.abc import Mapping
@@ -25,14 +27,21 @@ class Weights:
         return {"dense": round(self.dense, 4), "lexical": round(self.lexical, 4)}
 
 
-def fuse(dense: Floats, lexical: Floats, weights: Weights) -> Floats:
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation of a leg's scores over the whole collection for one question."""
+
+    mean: float
+    deviation: float
+
+    def standardise(self, scores: Floats) -> Floats:
+        """Scores in deviations above the mean; all 0 when the leg can't tell anything apart."""
+        if self.deviation <= 0:
+            return np.zeros_like(scores)
+        return np.asarray((scores - self.mean) / self.deviation, dtype=np.float32)
+
+
+def fuse(dense: Floats, dense_spread: Spread, lexical: Floats, lexical_spread: Spread, weights: Weights) -> Floats:
     """The fused score of each candidate, given its score in each leg."""
-    return np.asarray(weights.dense * scale(dense) + weights.lexical * scale(lexical), dtype=np.float32)
-
-
-def scale(scores: Floats) -> Floats:
-    """Scores moved and stretched to [0, 1]; all 0 when they do not differ."""
-    if not len(scores):
-        return scores
-    low, high = float(scores.min()), float(scores.max())
-    return np.zeros_like(scores) if high <= low else np.asarray((scores - low) / (high - low), dtype=np.float32)
+    fused = weights.dense * dense_spread.standardise(dense) + weights.lexical * lexical_spread.standardise(lexical)
+    return np.asarray(fused, dtype=np.float32)

@@ -4,8 +4,9 @@ One `LexicalIndex` owns a folder and writes to it; `snapshot()` gives readers an
 later changes are committed. A commit is atomic: after a crash the folder holds the last whole commit.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import tantivy
 
-from retrieval.analysis import stemming_language, terms
+from retrieval.analysis import question_terms, stemming_language, terms
 from retrieval.changes import ChunkRecord
+from retrieval.fusion import Spread
 
 WRITER_MEMORY_BYTES = 64_000_000
-TITLE_BOOST = 1.0
 MOST_QUERY_TERMS = 256  # a pasted page as a question stays fast; the first terms carry it
 
 Ids = npt.NDArray[np.int64]
@@ -34,38 +35,55 @@ class LexicalSnapshot:
 
     def search(
         self,
-        query: str,
+        wanted: Mapping[str, float],
         limit: int,
         *,
         documents: Sequence[str] | None = None,
         chunks: Sequence[int] | None = None,
     ) -> tuple[Ids, Floats]:
-        """The best chunks by BM25, limited to `documents` or `chunks` where given: chunk ids and scores."""
-        if limit <= 0 or not self.searcher.num_docs:
-            return _nothing()
-        asked = self._query(query)
-        if asked is None:
-            return _nothing()
+        """The best chunks by BM25 for weighted terms, limited to `documents` or `chunks` where given.
+
+        Returns:
+            Chunk ids and scores, best first.
+        """
+        if limit <= 0 or not wanted or not self.searcher.num_docs:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        query = self._query(wanted)
         if documents is not None:
-            asked = _restrict(asked, tantivy.Query.term_set_query(self.schema, "document", list(documents)))
+            query = _restrict(query, tantivy.Query.term_set_query(self.schema, "document", list(documents)))
         if chunks is not None:
-            asked = _restrict(asked, tantivy.Query.term_set_query(self.schema, "chunk", list(chunks)))
-        hits = self.searcher.search(asked, limit=limit, count=False).hits
+            query = _restrict(query, tantivy.Query.term_set_query(self.schema, "chunk", list(chunks)))
+        hits = self.searcher.search(query, limit=limit, count=False).hits
         ids = np.asarray(self.searcher.fast_field_values("chunk", [at for _, at in hits]), dtype=np.int64)
         scores = np.asarray([score for score, _ in hits], dtype=np.float32)
         best = np.lexsort((ids, -scores))
         return ids[best], scores[best]
 
-    def query_terms(self, query: str) -> dict[str, int]:
+    def query_terms(self, query: str) -> dict[str, float]:
         """The question's terms by every stemmer in use, with how often each occurs."""
         counted: Counter[str] = Counter()
         for language in sorted(self.languages or {"en"}):
-            counted |= Counter(terms(query, language))
-        return dict(list(counted.items())[:MOST_QUERY_TERMS])
+            counted |= Counter(question_terms(query, language))
+        return {term: float(count) for term, count in list(counted.items())[:MOST_QUERY_TERMS]}
 
-    def document_frequency(self, term: str) -> int:
-        """In how many chunks the term occurs."""
-        return int(self.searcher.doc_freq("body", term))
+    def rarity(self, term: str) -> float:
+        """BM25's inverse document frequency of a term."""
+        total = self.searcher.num_docs
+        count = self._frequency(term)
+        return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+    def spread(self, wanted: Mapping[str, float]) -> Spread:
+        """What the collection would score, were terms independent and each occurrence worth its rarity."""
+        total = max(self.searcher.num_docs, 1)
+        mean = variance = 0.0
+        for term, weight in wanted.items():
+            share, value = self._frequency(term) / total, weight * self.rarity(term)
+            mean += value * share
+            variance += value * value * share * (1 - share)
+        return Spread(mean, math.sqrt(variance))
+
+    def _frequency(self, term: str) -> int:
+        return min(int(self.searcher.doc_freq("terms", term)), int(self.searcher.num_docs))
 
     def has_document(self, document_id: str) -> bool:
         """Whether any chunk of the document can be found."""
@@ -79,14 +97,9 @@ class LexicalSnapshot:
         hits = self.searcher.search(tantivy.Query.all_query(), limit=self.searcher.num_docs, count=False).hits
         return np.sort(np.asarray(self.searcher.fast_field_values("chunk", [at for _, at in hits]), dtype=np.int64))
 
-    def _query(self, text: str) -> tantivy.Query | None:
-        wanted = self.query_terms(text)
-        clauses = [
-            (tantivy.Occur.Should, _boosted(self.schema, field, term, count * boost))
-            for term, count in wanted.items()
-            for field, boost in (("body", 1.0), ("title", TITLE_BOOST))
-        ]
-        return tantivy.Query.boolean_query(clauses) if clauses else None
+    def _query(self, wanted: Mapping[str, float]) -> tantivy.Query:
+        clauses = [(tantivy.Occur.Should, _term(self.schema, term, weight)) for term, weight in wanted.items()]
+        return tantivy.Query.boolean_query(clauses)
 
 
 class LexicalIndex:
@@ -132,9 +145,8 @@ class LexicalIndex:
         document = tantivy.Document()
         document.add_unsigned("chunk", chunk.id)
         document.add_text("document", chunk.document_id)
-        heading = " ".join((chunk.title, *chunk.heading_path))
-        document.add_text("title", " ".join(terms(heading, chunk.language)))
-        document.add_text("body", " ".join(terms(chunk.text, chunk.language)))
+        text = "\n".join((chunk.title, *chunk.heading_path, chunk.text))
+        document.add_text("terms", " ".join(terms(text, chunk.language)))
         return document
 
 
@@ -142,20 +154,14 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("chunk", indexed=True, fast=True)
     builder.add_text_field("document", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
     return builder.build()
 
 
-def _boosted(schema: tantivy.Schema, field: str, term: str, boost: float) -> tantivy.Query:
-    query = tantivy.Query.term_query(schema, field, term, "freq")
-    return query if boost == 1.0 else tantivy.Query.boost_query(query, boost)
+def _term(schema: tantivy.Schema, term: str, weight: float) -> tantivy.Query:
+    return tantivy.Query.boost_query(tantivy.Query.term_query(schema, "terms", term, "freq"), weight)
 
 
 def _restrict(query: tantivy.Query, allowed: tantivy.Query) -> tantivy.Query:
     unscored = tantivy.Query.const_score_query(allowed, 0.0)
     return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, unscored)])
-
-
-def _nothing() -> tuple[Ids, Floats]:
-    return np.zeros(0, np.int64), np.zeros(0, np.float32)

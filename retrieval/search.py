@@ -1,39 +1,40 @@
 """A question in, ranked passages out: both legs, fusion, then the passages as the catalog has them now."""
 
+import functools
 import threading
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import select
 
 from folio.catalog import Catalog
 from folio.catalog.models import Collection
 from folio.errors import EmptyQuestion, NotFound
 from folio.settings import Settings
-from retrieval.candidates import Candidates, Floats, Leg
+from retrieval.calibration import Calibration, calibrate
 from retrieval.changes import newest_sequence
 from retrieval.collections import DEFAULT_COLLECTION, require_fingerprint
-from retrieval.context import Ranked, assemble
-from retrieval.coverage import term_coverage
+from retrieval.context import assemble, read_texts
+from retrieval.coverage import with_coverage
 from retrieval.embedder import Embedder
 from retrieval.filtering import allowed_documents
-from retrieval.fusion import Weights, fuse
 from retrieval.generation_files import GenerationStore
 from retrieval.generations import Generations
 from retrieval.language import query_language
 from retrieval.live import LiveIndex, Snapshot
-from retrieval.passages import Filters, Passage, SearchResult, SearchTiming
+from retrieval.passages import Filters, SearchResult, SearchTiming
+from retrieval.ranking import Question, rank
+from retrieval.stopwatch import Stopwatch
 
 PASSAGES_PER_DOCUMENT = 3
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a search looks."""
+    """Where a search looks, and what is known of it."""
 
     collection_id: str
+    calibration: Calibration
     sequence: int
     documents: Sequence[str] | None
 
@@ -51,6 +52,7 @@ class Searcher:
         self._generations = Generations(catalog, settings)
         self._live: dict[str, LiveIndex] = {}
         self._opening = threading.Lock()
+        self._calibrating = threading.Lock()
         self._warm = False
 
     @property
@@ -90,21 +92,57 @@ class Searcher:
             NotFound: there is no such collection.
             EmbedderMismatch: the collection was embedded by another model.
         """
-        began = time.perf_counter()
         if not query.strip():
             raise EmptyQuestion("The question is empty. Write what you want to know.")
+        watch = Stopwatch()
         limit = top_k or self._settings.top_k
         scope = self._scope(collection, filters)
         snapshot = self._index(scope.collection_id).snapshot(scope.sequence)
         language = query_language(query)
-        candidates, timing = self._candidates(snapshot, query, scope, limit)
-        weights = self._weights(snapshot, language)
-        started = time.perf_counter()
-        passages = self._passages(snapshot, query, candidates, weights, limit, filters, merge_neighbours)
-        now = time.perf_counter()
-        timing = replace(timing, fuse_ms=(now - started) * 1000, total_ms=(now - began) * 1000)
-        generation = f"{snapshot.generation}+{snapshot.sequence}"
-        return SearchResult(query, collection, passages, timing, generation, weights.as_dict(), language)
+        weights = self._calibration(scope, snapshot).weights(language)
+        with watch.time("embed"):
+            question = Question(snapshot.lexical.query_terms(query), self._embedder.embed_query(query))
+        with self._catalog.read() as session:
+            ranked = rank(
+                snapshot,
+                question,
+                weights,
+                max(self._settings.candidates, 2 * limit),
+                scope.documents,
+                functools.partial(read_texts, session),
+                watch,
+            )
+            with watch.time("fuse"):
+                per_document = limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT
+                passages = assemble(
+                    session,
+                    ranked[: 2 * limit + 10],
+                    top_k=limit,
+                    merge_neighbours=merge_neighbours,
+                    per_document=per_document,
+                )
+                passages = with_coverage(passages, query, snapshot.lexical)
+        return SearchResult(
+            query=query,
+            collection=collection,
+            passages=passages,
+            timing=_timing(watch),
+            generation=f"{snapshot.generation}+{snapshot.sequence}",
+            weights=weights.as_dict(),
+            language=language,
+        )
+
+    def calibrate(self, collection: str = DEFAULT_COLLECTION) -> Calibration:
+        """Measure each leg on the collection's own passages and keep the result with the collection.
+
+        Searches do it by themselves when a collection has doubled or halved since; this does it now.
+
+        Raises:
+            NotFound: there is no such collection.
+            EmbedderMismatch: the collection was embedded by another model.
+        """
+        scope = self._scope(collection, Filters())
+        return self._measure(scope.collection_id, self._index(scope.collection_id).snapshot(scope.sequence))
 
     def contains_document(self, collection: str, document_id: str) -> dict[str, bool]:
         """Whether each index still finds the document, all changes applied.
@@ -128,17 +166,18 @@ class Searcher:
 
     def _scope(self, collection: str, filters: Filters) -> _Scope:
         with self._catalog.read() as session:
-            row = session.execute(
-                select(Collection.id, Collection.embedding_model, Collection.embedding_fingerprint).where(
-                    Collection.name == collection
-                )
-            ).one_or_none()
+            row = session.scalar(select(Collection).where(Collection.name == collection))
             if row is None:
                 raise NotFound(
                     f"There is no collection named {collection!r}. `folio collections` lists those there are."
                 )
-            require_fingerprint(collection, row[1], row[2], self._embedder)
-            return _Scope(row[0], newest_sequence(session, row[0]), allowed_documents(session, row[0], filters))
+            require_fingerprint(collection, row.embedding_model, row.embedding_fingerprint, self._embedder)
+            return _Scope(
+                collection_id=row.id,
+                calibration=Calibration.model_validate(row.calibration),
+                sequence=newest_sequence(session, row.id),
+                documents=allowed_documents(session, row.id, filters),
+            )
 
     def _index(self, collection_id: str) -> LiveIndex:
         found = self._live.get(collection_id)
@@ -151,47 +190,34 @@ class Searcher:
                 self._live[collection_id] = LiveIndex(self._catalog, generation, store)
             return self._live[collection_id]
 
-    def _candidates(self, snapshot: Snapshot, query: str, scope: _Scope, limit: int) -> tuple[Candidates, SearchTiming]:
-        wanted = max(self._settings.candidates, 2 * limit)
-        started = time.perf_counter()
-        vector: Floats = self._embedder.embed_query(query)
-        embedded = time.perf_counter()
-        dense = Leg(*snapshot.dense.search(vector, wanted, scope.documents))
-        searched = time.perf_counter()
-        lexical = Leg(*snapshot.lexical.search(query, wanted, documents=scope.documents))
-        candidates = Candidates.complete(snapshot, query, vector, dense, lexical)
-        done = time.perf_counter()
-        timing = SearchTiming(
-            embed_ms=(embedded - started) * 1000,
-            dense_ms=(searched - embedded) * 1000,
-            lexical_ms=(done - searched) * 1000,
-        )
-        return candidates, timing
+    def _calibration(self, scope: _Scope, snapshot: Snapshot) -> Calibration:
+        if not scope.calibration.is_stale(len(snapshot.dense)):
+            return scope.calibration
+        with self._calibrating:
+            with self._catalog.read() as session:
+                row = session.get(Collection, scope.collection_id)
+                known = Calibration.model_validate(row.calibration) if row else scope.calibration
+            if not known.is_stale(len(snapshot.dense)):
+                return known
+            return self._measure(scope.collection_id, snapshot)
 
-    def _weights(self, snapshot: Snapshot, language: str) -> Weights:
-        return Weights(0.5, 0.5) if language == "en" else Weights(0.05, 0.95)
-
-    def _passages(
-        self,
-        snapshot: Snapshot,
-        query: str,
-        candidates: Candidates,
-        weights: Weights,
-        limit: int,
-        filters: Filters,
-        merge_neighbours: bool,
-    ) -> tuple[Passage, ...]:
-        fused = fuse(candidates.dense, candidates.lexical, weights)
-        order = np.lexsort((candidates.ids, -fused))[: 2 * limit + 10]
-        per_document = limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT
+    def _measure(self, collection_id: str, snapshot: Snapshot) -> Calibration:
         with self._catalog.read() as session:
-            coverage = term_coverage(session, snapshot.lexical, query, [int(candidates.ids[p]) for p in order])
-            ranked = [
-                Ranked(
-                    int(candidates.ids[p]),
-                    float(fused[p]),
-                    candidates.stage_scores(int(p), float(fused[p]), coverage.get(int(candidates.ids[p]), 0.0)),
-                )
-                for p in order
-            ]
-            return assemble(session, ranked, top_k=limit, merge_neighbours=merge_neighbours, per_document=per_document)
+            measured = calibrate(session, collection_id, self._embedder, snapshot.lexical)
+        with self._catalog.write() as session:
+            row = session.get(Collection, collection_id)
+            if row is not None:
+                row.calibration = measured.model_dump()
+        return measured
+
+
+def _timing(watch: Stopwatch) -> SearchTiming:
+    stages = watch.stages_ms
+    return SearchTiming(
+        embed_ms=stages["embed"],
+        dense_ms=stages["dense"],
+        lexical_ms=stages["lexical"],
+        fuse_ms=stages["fuse"],
+        rerank_ms=stages["rerank"],
+        total_ms=watch.total_ms,
+    )

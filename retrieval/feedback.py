@@ -1,0 +1,48 @@
+"""Pseudo-relevance feedback for the lexical leg (the relevance model RM3).
+
+The best passages of a first ranking lend the question their most telling terms, so that passages which say the same in
+other words are found too. Chinese, Japanese and Korean lend nothing: single characters and pairs are no words.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from retrieval.analysis import is_cjk, terms
+from retrieval.lexical import LexicalSnapshot
+
+PASSAGES = 5
+TERMS = 20
+SHARE = 0.3  # of the expanded question's weight that the lent terms have
+
+
+def expand(
+    asked: Mapping[str, float], passages: Sequence[tuple[str, str]], lexical: LexicalSnapshot
+) -> dict[str, float]:
+    """The question's terms with those that the passages lend; weights add up to 1.
+
+    Args:
+        asked: the question's terms and how often each occurs.
+        passages: text and language of the best passages of a first ranking, best first.
+    """
+    total = sum(asked.values())
+    own = {term: count / total for term, count in asked.items()}
+    lent = _lent_terms(passages, lexical)
+    if not lent:
+        return own
+    weight = sum(lent.values())
+    expanded = {term: (1 - SHARE) * share for term, share in own.items()}
+    for term, value in lent.items():
+        expanded[term] = expanded.get(term, 0.0) + SHARE * value / weight
+    return expanded
+
+
+def _lent_terms(passages: Sequence[tuple[str, str]], lexical: LexicalSnapshot) -> dict[str, float]:
+    values: Counter[str] = Counter()
+    for text, language in passages:
+        counted = Counter(term for term in terms(text, language) if len(term) > 1 and not is_cjk(term[0]))
+        length = counted.total()
+        for term, count in counted.items():
+            values[term] += count / length  # type: ignore[assignment]  # typeshed: a Counter of floats works
+    likely = {term: value * lexical.rarity(term) for term, value in values.items()}
+    best = sorted(likely, key=lambda term: (-likely[term], term))[:TERMS]
+    return {term: likely[term] for term in best}
