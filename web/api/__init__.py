@@ -8,6 +8,7 @@ from web.api.documents import documents_api
 from web.api.health import health_api
 from web.api.jobs import jobs_api
 from web.api.keys import keys_api
+from web.api.quality import quality_api
 from web.api.search import search_api
 from web.api.session import session_api
 from web.api.uploads import uploads_api
@@ -23,5 +24,6 @@ REST = (
     answers_api,
     session_api,
     keys_api,
+    quality_api,
     health_api,
 )
