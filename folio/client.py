@@ -51,11 +51,19 @@ class Folio:
         url: where it listens.
         key: an API key, if that Folio needs one.
         timeout_s: seconds without a byte after which a call fails; streams send something every 10 s.
+        transport: how requests travel, as httpx takes it; None means over the network.
     """
 
-    def __init__(self, url: str = "http://127.0.0.1:8000", key: str = "", *, timeout_s: float = 120.0) -> None:
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8000",
+        key: str = "",
+        *,
+        timeout_s: float = 120.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout_s)
+        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout_s, transport=transport)
 
     def ask(self, question: str, **options: Any) -> Json:
         """The whole answer. Options are those of `POST /api/v1/ask`: `collection`, `top_k`, `sampling`, ..."""
