@@ -1,5 +1,6 @@
 """The answer as users see it, and the request that asks for it: the public contract, told in `docs/api.md`."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,6 +22,14 @@ class Sampling(BaseModel):
     stop: list[str] = Field(default_factory=list, max_length=4)
 
 
+@dataclass(frozen=True)
+class Turn:
+    """An earlier question with its answer."""
+
+    question: str
+    answer: str
+
+
 class AskRequest(BaseModel):
     """A question with everything that shapes its answer."""
 
@@ -36,6 +45,7 @@ class AskRequest(BaseModel):
     mode: Literal["answer", "agent"] = "answer"
     logprobs: bool = Field(False, description="Keep each token's probability and alternatives in the receipt.")
     owner: str = ""
+    history: tuple[Turn, ...] = Field((), description="Earlier turns that the client keeps itself, oldest first.")
 
 
 class Citation(BaseModel):

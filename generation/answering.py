@@ -11,13 +11,13 @@ from folio.catalog import Catalog
 from folio.catalog.models import Collection
 from folio.errors import EmptyQuestion, FolioError, NotFound
 from folio.settings import Settings
-from generation.answer import Answer, AskRequest, Citation, NearestPassage, Timing, Usage
+from generation.answer import Answer, AskRequest, Citation, NearestPassage, Timing, Turn, Usage
 from generation.conversations import Conversations
 from generation.draft import Draft
 from generation.engine import Engine, EngineUsage, GenerationRequest, TokenLogprob
 from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Thinking, Token
 from generation.language import question_language
-from generation.prompt import NumberedPassage, Prompt, Turn, Window, assemble, number
+from generation.prompt import NumberedPassage, Prompt, Window, assemble, number
 from generation.receipts import PassageScores, PromptMessage, Receipt, Receipts, TokenProbability
 from generation.refusal import Signals, may_become_marker, read_signals, refusal_probability, says_not_found
 from generation.refusal_text import refusal_text
@@ -121,6 +121,7 @@ class Answerer:
         if collection_id is None:
             raise NotFound(f"There is no collection named {request.collection!r}.")
         making = _Making(request, collection_id, question_language(request.question), time.perf_counter())
+        making.history = request.history
         if request.conversation_id is not None:
             conversation = self._conversations.get(request.conversation_id)
             making.history = tuple(Turn(a.question, a.answer) for a in conversation.items if not a.refused)

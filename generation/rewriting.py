@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from generation.answer import Sampling
 from generation.engine import Engine, GenerationRequest, Message
 from generation.neutral import neutralise
-from generation.prompt import Turn
+from generation.answer import Turn
 from retrieval.analysis import terms
 
 REWRITE_TOKENS = 64

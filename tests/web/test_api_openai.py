@@ -63,6 +63,14 @@ def test_sampling_and_folio_s_own_options_reach_the_answerer(openai_client, answ
     assert (asked.top_k, asked.filters.tags) == (2, ("x",))
 
 
+def test_earlier_messages_become_the_history(openai_client, answerer):
+    talk = [("user", "What is vLLM?"), ("assistant", "An engine [1]."), ("user", "Who made it?"), ("user", "And when?")]
+    messages = [{"role": role, "content": text} for role, text in talk]
+    openai_client.chat.completions.create(model="default", messages=messages)
+    assert answerer.asked[-1].question == "And when?"
+    assert [(t.question, t.answer) for t in answerer.asked[-1].history] == [("What is vLLM?", "An engine [1].")]
+
+
 def test_content_in_parts_is_joined(openai_client, answerer):
     parts = [{"type": "text", "text": "What does"}, {"type": "text", "text": "it reduce?"}]
     openai_client.chat.completions.create(model="default", messages=[{"role": "user", "content": parts}])

@@ -94,6 +94,7 @@ def _question(body: ChatBody) -> AskRequest:
         sampling=body.sampling,
         thinking=body.folio.thinking,
         owner=caller().key_id,
+        history=body.history,
     )
 
 

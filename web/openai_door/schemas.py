@@ -1,11 +1,12 @@
 """What OpenAI clients send. Parameters that Folio can't honour are refused by name, never ignored in silence."""
 
+import itertools
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from folio.errors import EmptyQuestion, InvalidRequest
-from generation.answer import Sampling
+from generation.answer import Sampling, Turn
 from web.api.common import Body, FiltersBody, Id, Name, Text
 
 MAX_MESSAGES = 500
@@ -85,6 +86,13 @@ class ChatBody(Body):
         if not last.text.strip():
             raise EmptyQuestion("Write a question in the last message.")
         return last.text
+
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """Earlier questions with the answers that follow them."""
+        earlier = self.messages[:-1]
+        pairs = itertools.pairwise(m for m in earlier if m.role in ("user", "assistant"))
+        return tuple(Turn(q.text, a.text) for q, a in pairs if (q.role, a.role) == ("user", "assistant"))
 
     @property
     def sampling(self) -> Sampling:
