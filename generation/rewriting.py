@@ -3,10 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from generation.answer import Sampling
+from generation.answer import Sampling, Turn
 from generation.engine import Engine, GenerationRequest, Message
 from generation.neutral import neutralise
-from generation.answer import Turn
 from retrieval.analysis import terms
 
 REWRITE_TOKENS = 64
