@@ -12,6 +12,7 @@ from flask_openapi3 import Info, OpenAPI, SecurityScheme
 from folio import __version__
 from folio.errors import ConfigurationError, NotFound
 from web.access import needs
+from web.api.described import SCHEMAS
 from web.errors import Problem, every_code, validation_response
 from web.replies import reply
 
@@ -43,7 +44,9 @@ def new_openapi_app() -> OpenAPI:
 @needs("")
 def openapi_json() -> Response:
     """The description itself."""
-    return reply(current_app.api_doc)  # type: ignore[attr-defined]
+    spec = current_app.api_doc  # type: ignore[attr-defined]
+    components = {**SCHEMAS, **spec["components"]["schemas"]}
+    return reply({**spec, "components": {**spec["components"], "schemas": components}})
 
 
 @docs.get("/docs")

@@ -28,7 +28,7 @@ def serve(build: Callable[[], Flask], settings: Settings) -> None:
     _Server(build, settings).run()
 
 
-class _Server(BaseApplication):
+class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, build: Callable[[], Flask], settings: Settings) -> None:
         self._build = build
         self._settings = settings

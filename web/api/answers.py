@@ -7,8 +7,10 @@ from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
 from folio.errors import NotFound
+from generation.receipts import Receipt
 from web.access import needs
 from web.api.common import Body, Id, Text, problems
+from web.api.described import json_of
 from web.context import caller, services
 from web.replies import reply
 
@@ -28,7 +30,7 @@ class FeedbackBody(Body):
     comment: Text = Field("", max_length=2000)
 
 
-@answers_api.get("/<answer_id>", responses={200: {"content": {"application/json": {}}}, **problems()})
+@answers_api.get("/<answer_id>", responses={200: json_of(Receipt), **problems()})
 @needs("ask")
 def get_answer(path: AnswerPath) -> Response:
     """An answer's receipt: passages with scores, the prompt by parts, timings, tokens, verdicts."""
@@ -44,7 +46,7 @@ def rate(path: AnswerPath, body: FeedbackBody) -> Response:
     return Response(status=204)
 
 
-def _own_receipt(answer_id: str) -> object:
+def _own_receipt(answer_id: str) -> Receipt:
     missing = NotFound(f"There is no answer {answer_id!r}.")
     try:
         receipt = services().receipts.get(answer_id)

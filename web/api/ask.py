@@ -4,13 +4,14 @@ from typing import Literal
 
 from flask import Response, request
 from flask_openapi3 import APIBlueprint, Tag
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from folio.errors import EmptyQuestion, NotFound
 from generation.answer import Answer, AskRequest, Sampling
 from web.access import needs
 from web.api.common import Body, FiltersBody, Id, Name, Text, problems
 from web.api.conversations import own_conversation
+from web.api.described import events, json_or_events
 from web.context import caller, services, state, visible
 from web.replies import reply
 from web.sse import event_stream, position
@@ -22,7 +23,11 @@ ask_api = APIBlueprint("ask", __name__, url_prefix="/api/v1/ask", abp_tags=[Tag(
 class AskBody(Body):
     """A question and everything that shapes its answer."""
 
-    question: Text = Field(examples=["What does PagedAttention reduce?"])
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, json_schema_extra={"example": {"question": "What does PagedAttention reduce?"}}
+    )
+
+    question: Text
     collection: Name = "default"
     conversation_id: Id | None = Field(None, description="Go on with this conversation; its answers are the history.")
     top_k: int | None = Field(None, ge=1, le=50, description="Passages given to the language model.")
@@ -45,7 +50,7 @@ class StreamPath(BaseModel):
     stream_id: Id
 
 
-@ask_api.post("", responses={200: Answer, **problems(409, 413, 415, 503)})
+@ask_api.post("", responses={200: json_or_events(Answer), **problems(409, 413, 415, 503)})
 @needs("ask")
 def ask(body: AskBody) -> Response:
     """Ask a question.
@@ -70,7 +75,7 @@ def ask(body: AskBody) -> Response:
         return reply(services().answerer.ask(question))
 
 
-@ask_api.get("/<stream_id>", responses={200: {"content": {"text/event-stream": {}}}, **problems()})
+@ask_api.get("/<stream_id>", responses={200: events(), **problems()})
 @needs("ask")
 def follow(path: StreamPath) -> Response:
     """Follow an answer that is being made, from the event after `Last-Event-ID` on, or from its beginning."""

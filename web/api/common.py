@@ -20,9 +20,10 @@ def _in_utc(value: datetime) -> datetime:
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
-Text = Annotated[str, AfterValidator(_without_nul)]
-Name = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=200)]
-Id = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=64)]
+NO_NUL = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
+Text = Annotated[str, AfterValidator(_without_nul), NO_NUL]
+Name = Annotated[Text, Field(min_length=1, max_length=200)]
+Id = Annotated[Text, Field(min_length=1, max_length=64)]
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
 
 

@@ -2,11 +2,13 @@
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from folio.errors import NotFound
+from generation.conversations import Conversation, ConversationSummary
 from web.access import needs
-from web.api.common import Id, PageQuery, problems
+from web.api.common import Id, problems
+from web.api.described import json_of
 from web.context import caller, services
 from web.replies import reply
 
@@ -21,14 +23,26 @@ class ConversationPath(BaseModel):
     conversation_id: Id
 
 
-@conversations_api.get("", responses={200: {"content": {"application/json": {}}}, **problems()})
+class ConversationsQuery(BaseModel):
+    """How many."""
+
+    limit: int = Field(50, ge=1, le=500, description="Most conversations in the reply.")
+
+
+class ConversationList(BaseModel):
+    """One's own conversations, the last used first."""
+
+    items: list[ConversationSummary]
+
+
+@conversations_api.get("", responses={200: json_of(ConversationList), **problems()})
 @needs("ask")
-def list_conversations(query: PageQuery) -> Response:
-    """List one's own conversations, newest first."""
-    return reply({"items": services().conversations.list(caller().key_id, limit=query.limit)})
+def list_conversations(query: ConversationsQuery) -> Response:
+    """List one's own conversations, the last used first."""
+    return reply(ConversationList(items=services().conversations.list(caller().key_id, limit=query.limit)))
 
 
-@conversations_api.get("/<conversation_id>", responses={200: {"content": {"application/json": {}}}, **problems()})
+@conversations_api.get("/<conversation_id>", responses={200: json_of(Conversation), **problems()})
 @needs("ask")
 def get_conversation(path: ConversationPath) -> Response:
     """A conversation with its answers, oldest first."""
@@ -44,7 +58,7 @@ def delete_conversation(path: ConversationPath) -> Response:
     return Response(status=204)
 
 
-def own_conversation(conversation_id: str) -> object:
+def own_conversation(conversation_id: str) -> Conversation:
     """A conversation that is the caller's.
 
     Raises:

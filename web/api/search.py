@@ -2,12 +2,13 @@
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from folio.errors import EmptyQuestion
 from retrieval.passages import SearchResult
 from web.access import needs
 from web.api.common import Body, FiltersBody, Name, Text, problems
+from web.api.described import json_of
 from web.context import services, visible
 from web.replies import reply
 
@@ -17,14 +18,18 @@ search_api = APIBlueprint("search", __name__, url_prefix="/api/v1/search", abp_t
 class SearchBody(Body):
     """A query and where to look."""
 
-    query: Text = Field(examples=["KV cache fragmentation"])
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, json_schema_extra={"example": {"query": "KV cache fragmentation", "top_k": 3}}
+    )
+
+    query: Text
     collection: Name = "default"
     top_k: int | None = Field(None, ge=1, le=1000, description="Most passages in the reply.")
     filters: FiltersBody = FiltersBody()
     merge_neighbours: bool = Field(True, description="Join neighbouring chunks of a document into one passage.")
 
 
-@search_api.post("", responses={200: {"content": {"application/json": {}}}, **problems(409, 413, 415, 503)})
+@search_api.post("", responses={200: json_of(SearchResult), **problems(409, 413, 415, 503)})
 @needs("ask")
 def search(body: SearchBody) -> Response:
     """Search passages."""
