@@ -29,7 +29,8 @@ _UNITS = {
     "km": ("km", "kilometer", "kilometre", "公里", "千米"), "m": ("m", "meter", "metre", "米"),
     "cm": ("cm", "centimeter", "centimetre", "厘米"), "mm": ("mm", "millimeter", "millimetre", "毫米"),
     "mile": ("mile", "mi", "英里"), "foot": ("feet", "foot", "ft", "英尺"), "inch": ("inch", "inches", "英寸"),
-    "kg": ("kg", "kilogram", "公斤", "千克"), "g": ("gram", "克"), "t": ("ton", "tonne", "吨"), "mg": ("mg", "毫克"),
+    "kg": ("kg", "kilogram", "公斤", "千克"), "g": ("gram", "g", "克"), "mg": ("mg", "毫克"),
+    "t": ("ton", "tonne", "吨"),
     "lb": ("lb", "pound", "磅"), "us": ("microsecond", "微秒"), "ms": ("ms", "millisecond", "毫秒"),
     "s": ("second", "seconds", "sec", "秒"), "min": ("minute", "min", "分钟"), "h": ("hour", "hr", "小时"),
     "day": ("day", "天"), "week": ("week", "周", "星期"), "month": ("month", "个月"), "year": ("year", "年"),
@@ -64,7 +65,8 @@ _MONTH = re.compile(
     r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)|(?<!\d)(?P<number>1[0-2]|[1-9])\s*月(?!份?\w?个)"
 )
 _NEGATION = re.compile(
-    r"\b(?:not|cannot|never|neither|nor|none|nobody|nothing|without|unable|refused|failed to|lacks?|lacked)\b|n['’]t\b"
+    r"\b(?:not|cannot|never|neither|nor|none|nobody|nothing|without|unable|refus(?:ed|es) to|fail(?:ed|s) to)\b"
+    r"|\black(?:s|ed)?\b|n['’]t\b"
     r"|\bno\b(?!\.)|\bnon-"
     r"|不(?![仅但同过断久少妨管论止只])|没有?|未(?![来必])|无(?![论数线])|并非|绝非|毫无|从不|否认|拒绝|禁止",
     re.IGNORECASE,
@@ -84,17 +86,16 @@ _OPPOSITES = tuple(
         (r"\bnorth", r"\bsouth"), (r"\beast", r"\bwest"), (r"北", r"南"), (r"东", r"西"),
         (r"\bwon\b|\bwins?\b|\bvictor|获胜|胜利|赢", r"\blost\b|\bloses?\b|\bdefeat of\b|失败|输"),
         (r"\ballow|\bpermit|允许", r"\bforbid|\bprohibit|\bban(?:s|ned)?\b|禁止"),
+        (r"减轻|缓解|改善", r"加重|恶化"), (r"\babove\b|上方", r"\bbelow\b|下方"),
         (r"\balways\b|总是", r"\bnever\b|从不|从未"),
     )
 )  # fmt: skip
 _NAME = re.compile(r"[A-Z][\w'’-]*[\w]|[A-Z]{2,}|[a-z]+[A-Z]\w*|[A-Za-z]+\d[\w.-]*\w?")
-_NOT_NAMES = frozenset(
-    (
-        "The A An In On At Of For From By With And Or But It Its This That These Those He She They We You I "
-        "His Her Their There Here When Where Who What Which Why How If As To Is Are Was Were Be Yes No Not "
-        "According After Before During Both Each Some Many Most All One Two Three First Second Also However "
-        "Because Since While Although Then Thus "
-    ).split()  # noqa: SIM905 - a list of sixty strings reads worse
+_NOT_NAMES = re.compile(
+    "The|A|An|In|On|At|Of|For|From|By|With|And|Or|But|It|Its|This|That|These|Those|He|She|They|We|You|I|"
+    "His|Her|Their|There|Here|When|Where|Who|What|Which|Why|How|If|As|To|Is|Are|Was|Were|Be|Yes|No|Not|"
+    "According|After|Before|During|Both|Each|Some|Many|Most|All|One|Two|Three|First|Second|Also|However|"
+    "Because|Since|While|Although|Then|Thus"
 )
 _CJK_DIGIT = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 
@@ -145,7 +146,7 @@ def opposite_said(claim: str, source: str) -> bool:
 def names(text: str) -> set[str]:
     """Proper names and identifiers in Latin letters, folded to lower case."""
     return {m.group().lower().removesuffix("'s").removesuffix("’s") for m in _NAME.finditer(text)
-            if m.group() not in _NOT_NAMES and not _MONTH.fullmatch(m.group())}  # fmt: skip
+            if not _NOT_NAMES.fullmatch(m.group()) and not _MONTH.fullmatch(m.group())}  # fmt: skip
 
 
 def _from_digits(match: re.Match[str]) -> Number:

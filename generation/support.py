@@ -6,21 +6,20 @@ passages are searched first; a claim that another passage supports is tied to th
 """
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from generation import facts
+from generation.alignment import misaligned
 from generation.prompt import NumberedPassage
+from generation.reading import HAN, Reading
 from generation.sentences import Span, split_sentences
 from retrieval.analysis import terms
 
 NEW_TERMS_COVERED = 0.6  # of what the claim adds to the question; below it paraphrase and invention look alike
 CJK_NEW_TERMS_COVERED = 0.5  # pairs of characters break at every rewording
 CLAIM_COVERED = 0.4
-CLAUSE = re.compile(r"[,;，；、()（）]|\b(?:while|whereas|but|and)\b|而|但|并")
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _FUNCTION_CHARACTERS = frozenset(
     "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
     "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
@@ -49,34 +48,10 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A text with what the check compares."""
-
-    text: str
-    terms: frozenset[str]
-    numbers: tuple[facts.Number, ...]
-    months: frozenset[int]
-    names: frozenset[str]
-    lowered: str = field(default="")
-
-    @classmethod
-    def read(cls, text: str) -> "_Text":
-        folded = facts.fold(text)
-        return cls(
-            folded,
-            frozenset(terms(folded)),
-            tuple(facts.numbers(folded)),
-            frozenset(facts.months(folded)),
-            frozenset(facts.names(folded)),
-            folded.lower(),
-        )
-
-
-@dataclass(frozen=True)
 class _Candidate:
     n: int
     span: Span
-    text: _Text
+    text: Reading
 
 
 class SupportChecker:
@@ -88,13 +63,13 @@ class SupportChecker:
     """
 
     def __init__(self, question: str, passages: Sequence[NumberedPassage]) -> None:
-        self._question = _Text.read(question)
-        self._context = {item.n: _Text.read(_context(item)) for item in passages}
+        self._question = Reading.of(question)
+        self._context = {item.n: Reading.of(_context(item)) for item in passages}
         self._candidates = [candidate for item in passages for candidate in _candidates(item)]
 
     def check(self, claim: str, cited: Sequence[int]) -> Verdict:
         """The verdict on a sentence without its citation marks."""
-        read = _Text.read(claim)
+        read = Reading.of(claim)
         if not read.terms:
             return Verdict(reason="says nothing that could be checked")
         best_reason, best_overlap = "no passage says this", 0.0
@@ -109,7 +84,7 @@ class SupportChecker:
             return Verdict(reason=best_reason)
         return Verdict(evidence=tuple(_choose(found, cited)))
 
-    def _compare(self, claim: _Text, candidate: _Candidate) -> tuple[float, str]:
+    def _compare(self, claim: Reading, candidate: _Candidate) -> tuple[float, str]:
         """How much of the claim the candidate holds (0 to 1), and what speaks against it, if anything."""
         source, context = candidate.text, self._context[candidate.n]
         added = claim.terms - self._question.terms
@@ -121,17 +96,18 @@ class SupportChecker:
             or _months_differ(claim, source, self._question)
             or _names_differ(claim, source, context, self._question)
             or _characters_differ(claim, source, context, self._question)
-            or _polarity_differs(claim, source)
-            or _roles_differ(claim, source)
+            or ("one says the opposite of the other" if facts.opposite_said(claim.text, source.text) else "")
+            or _subject_differs(claim, source, context, self._question)
+            or misaligned(claim, source, self._question)
         )
         if problem:
             return overlap, problem
-        needed = CJK_NEW_TERMS_COVERED if _HAN.search(claim.text) else NEW_TERMS_COVERED
+        needed = CJK_NEW_TERMS_COVERED if HAN.search(claim.text) else NEW_TERMS_COVERED
         if covered < needed or in_context < CLAIM_COVERED:
             return overlap * 0.9, "no passage says this"
         return 0.5 * overlap + 0.5 * covered + 0.2 * self._answers(source, context), ""
 
-    def _answers(self, source: _Text, context: _Text) -> float:
+    def _answers(self, source: Reading, context: Reading) -> float:
         """How much of the question the candidate deals with, its passage counting half."""
         asked = self._question.terms
         if not asked:
@@ -164,10 +140,10 @@ def _candidates(item: NumberedPassage) -> Iterator[_Candidate]:
     spans = split_sentences(text)
     pairs = [Span(a.start, b.end) for a, b in itertools.pairwise(spans)]
     for span in (*spans, *pairs):
-        yield _Candidate(item.n, Span(offset + span.start, offset + span.end), _Text.read(span.of(text)))
+        yield _Candidate(item.n, Span(offset + span.start, offset + span.end), Reading.of(span.of(text)))
 
 
-def _numbers_differ(claim: _Text, source: _Text, question: _Text) -> str:
+def _numbers_differ(claim: Reading, source: Reading, question: Reading) -> str:
     asked = {number.value for number in question.numbers}
     units: dict[Decimal, set[str]] = {}
     for number in source.numbers:
@@ -187,11 +163,11 @@ def _plain(number: facts.Number) -> str:
     return f"{number.value:f}"
 
 
-def _months_differ(claim: _Text, source: _Text, question: _Text) -> str:
+def _months_differ(claim: Reading, source: Reading, question: Reading) -> str:
     return "the month is not in the source" if claim.months - source.months - question.months else ""
 
 
-def _names_differ(claim: _Text, source: _Text, context: _Text, question: _Text) -> str:
+def _names_differ(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
     """Names that the claim adds must stand in the span; those of the question at least in its passage or question."""
     for name in sorted(claim.names - question.names):
         if name not in source.lowered and not source.terms.issuperset(terms(name)):
@@ -201,16 +177,16 @@ def _names_differ(claim: _Text, source: _Text, context: _Text, question: _Text) 
     return ""
 
 
-def _adds_name(name: str, claim: _Text, question: _Text) -> bool:
+def _adds_name(name: str, claim: Reading, question: Reading) -> bool:
     return name not in question.lowered and name in claim.lowered
 
 
-def _characters_differ(claim: _Text, source: _Text, context: _Text, question: _Text) -> str:
+def _characters_differ(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
     """Two Chinese characters in a row that neither span nor question has: a name or term from elsewhere."""
     known = set(source.text) | set(question.text) | _FUNCTION_CHARACTERS
     run = ""
     for character in claim.text + " ":
-        if _HAN.match(character) and character not in known:
+        if HAN.match(character) and character not in known:
             run += character
             continue
         if len(run) >= 2:
@@ -219,30 +195,8 @@ def _characters_differ(claim: _Text, source: _Text, context: _Text, question: _T
     return ""
 
 
-def _polarity_differs(claim: _Text, source: _Text) -> str:
-    nearest = _nearest_clause(claim, source)
-    if facts.negations(claim.text) % 2 != facts.negations(nearest) % 2 and (
-        facts.negations(claim.text) % 2 != facts.negations(source.text) % 2
-    ):
-        return "one denies what the other says"
-    return "one says the opposite of the other" if facts.opposite_said(claim.text, source.text) else ""
-
-
-def _nearest_clause(claim: _Text, source: _Text) -> str:
-    pieces = [piece for piece in CLAUSE.split(source.text) if piece.strip()]
-    return max(pieces, key=lambda piece: len(claim.terms & set(terms(piece))), default=source.text)
-
-
-def _roles_differ(claim: _Text, source: _Text) -> str:
-    """`A beat B` is not `B beat A`: two names around a shared word, in the other order, in the same voice."""
-    ordered = sorted(((claim.lowered.find(n), n) for n in claim.names), key=lambda pair: pair[0])
-    for (a_at, a), (b_at, b) in itertools.pairwise(ordered):
-        a_in, b_in = source.lowered.find(a), source.lowered.find(b)
-        if a_in < 0 or b_in < 0 or a_in < b_in:
-            continue
-        said, written = claim.lowered[a_at + len(a) : b_at], source.lowered[b_in + len(b) : a_in]
-        shared = set(terms(said)) & set(terms(written))
-        passive = r"\bby\b|被|由"
-        if shared and bool(re.search(passive, said)) == bool(re.search(passive, written)):
-            return "who did it and to whom is the other way round in the source"
-    return ""
+def _subject_differs(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
+    """What the claim takes from the question must be what the passage is about."""
+    restated = claim.terms & question.terms
+    held = restated & (source.terms | context.terms)
+    return "the passage is about something else" if len(held) < len(restated) / 2 else ""

@@ -1,0 +1,161 @@
+"""Whether the facts of a claim belong together in the source too: the number to that subject, the deed to that doer.
+
+All words of a false claim may stand in one sentence ("A lost 350 men; B lost 2,100"). So the claim is laid against the
+clause that tells it, and what it takes from other clauses must be something that clause leaves open.
+"""
+
+import itertools
+import re
+
+from generation import facts
+from generation.reading import HAN, Clause, Reading
+from retrieval.analysis import terms
+
+_PASSIVE = re.compile(r"\bby\b|被|由")
+_BETWEEN_PARTIES = re.compile(r"[在于是由被把将对给了的和与\W\d]|击败|打败|战胜|发现|提出|超过|属于|导致|包含")
+_PRONOUN = re.compile(
+    r"^\s*(?:它|他|她|其|该|这|此|同年|同时|并|(?:it|its|he|she|his|her|they|their|this|these)\b)", re.IGNORECASE
+)
+_FUNCTION = frozenset(
+    "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
+    "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
+)
+_DENIAL_BEFORE = re.compile(r"(?:\bnot|\bno|\bnever|\bwithout|n't)\s+(?:\w+\s+){0,2}$|(?:不是|并非|没有|不|未)\w{0,3}$")
+
+
+def misaligned(claim: Reading, source: Reading, question: Reading) -> str:
+    """What in the claim belongs to something else in the source; empty when all fits."""
+    clauses = source.clauses()
+    if not clauses:
+        return ""
+    told = _telling_clause(claim, clauses, question)
+    return (
+        _denied(claim, told, source, question)
+        or _number_of_another(claim, told, clauses, question)
+        or _name_from_elsewhere(claim, told, clauses, question)
+        or _words_from_elsewhere(claim, told, source, question)
+        or _roles_swapped(claim, source)
+    )
+
+
+def _telling_clause(claim: Reading, clauses: list[Clause], question: Reading) -> Clause:
+    """The clause that holds the claim's new numbers, or else most of its terms."""
+    added = claim.values() - question.values()
+    return max(
+        clauses,
+        key=lambda clause: (
+            len(added & clause.read.values()),
+            len(claim.terms & clause.read.terms) + 0.5 * len((claim.terms - question.terms) & clause.read.terms),
+            clause.start,
+        ),
+    )
+
+
+def _denied(claim: Reading, told: Clause, source: Reading, question: Reading) -> str:
+    denies = facts.negations(claim.text) % 2
+    if denies != facts.negations(told.read.text) % 2:
+        return "one denies what the other says"
+    if not denies:
+        for term in claim.terms - question.terms:
+            places = [m.start() for m in re.finditer(re.escape(term), source.lowered)]
+            if places and all(_DENIAL_BEFORE.search(source.lowered[max(0, at - 24) : at]) for at in places):
+                return f"the source denies {term!r}"
+    return ""
+
+
+def _number_of_another(claim: Reading, told: Clause, clauses: list[Clause], question: Reading) -> str:
+    added = claim.values() - question.values()
+    if not added & told.read.values():
+        return ""
+    words = {term for term in claim.terms if not any(c.isdigit() for c in term)} - _numerals(claim)
+    here = len(words & told.read.terms)
+    for clause in clauses:
+        others = clause.read.values() - claim.values()
+        if clause is not told and others and len(words & clause.read.terms) > here:
+            return "the number belongs to something else in the source"
+    return ""
+
+
+def _numerals(claim: Reading) -> set[str]:
+    """Terms that are part of a number in words; they say nothing of what is counted."""
+    return {term for term in claim.terms if HAN.match(term) and facts.numbers(term)}
+
+
+def _name_from_elsewhere(claim: Reading, told: Clause, clauses: list[Clause], question: Reading) -> str:
+    """A name that stands after the telling clause, or before it with another subject in between."""
+    before = [clause for clause in clauses if clause.start < told.start]
+    after = [clause for clause in clauses if clause.start > told.start]
+    others = _all_names([*before, told]) - claim.names - question.names
+    for name in sorted(claim.names - told.read.names):
+        if name in told.read.lowered:
+            continue
+        holders = [clause for clause in before if name in clause.read.lowered]
+        if holders:
+            between = [clause for clause in before if clause.start > holders[-1].start] + [told]
+            taken = any(_opening_names(clause) - claim.names for clause in between)
+            wrong = taken and not _PRONOUN.match(told.read.text)
+        else:
+            wrong = bool(others) and any(name in clause.read.lowered for clause in after)
+        if wrong:
+            return f"the source says this of another than {name!r}"
+    return ""
+
+
+def _all_names(clauses: list[Clause]) -> set[str]:
+    return {name for clause in clauses for name in clause.read.names}
+
+
+def _opening_names(clause: Clause) -> set[str]:
+    """Names in the subject's place; a possessive ("the league's") is not a subject."""
+    opening = clause.read.text[: max(12, len(clause.read.text) // 3)]
+    return facts.names(opening) - set(re.findall(r"(\w+)['’]s\b", opening.lower()))
+
+
+def _words_from_elsewhere(claim: Reading, told: Clause, source: Reading, question: Reading) -> str:
+    """Chinese: characters from another clause in place of the telling clause's own subject."""
+    if not HAN.search(claim.text):
+        return ""
+    runs = [run for run in _runs(claim.text, set(told.read.text) | _FUNCTION) if run not in question.text]
+    foreign = [run for run in runs if run in source.text]
+    if not foreign or _PRONOUN.match(told.read.text):
+        return ""
+    known = set(claim.text) | _FUNCTION
+    if source.text.find(foreign[0]) > told.start:
+        own = _runs(told.read.text, known)
+    else:
+        own = _runs(re.split(r"[在于有是为]|\d", told.read.text, maxsplit=1)[0], known | set(question.text))
+    return f"the source says this of another than {foreign[0]!r}" if own else ""
+
+
+def _runs(text: str, known: set[str]) -> list[str]:
+    """Runs of two or more Chinese characters that are not all known."""
+    return [run for run in re.findall(r"[\u3400-\u9fff]+", "".join(c if c not in known else " " for c in text))
+            if len(run) >= 2]  # fmt: skip
+
+
+def _roles_swapped(claim: Reading, source: Reading) -> str:
+    """`A beat B` is not `B beat A`: two parties around a shared word, in the other order, in the same voice."""
+    parties = _parties(claim, source)
+    for (a_at, a), (b_at, b) in itertools.combinations(parties, 2):
+        a_in, b_in = source.lowered.find(a), source.lowered.find(b)
+        if not 0 <= b_in < a_in:
+            continue
+        said, written = claim.lowered[a_at + len(a) : b_at], source.lowered[b_in + len(b) : a_in]
+        shared = set(terms(said)) & set(terms(written))
+        if shared and bool(_PASSIVE.search(said)) == bool(_PASSIVE.search(written)):
+            return "who did it and to whom is the other way round in the source"
+    return ""
+
+
+def _parties(claim: Reading, source: Reading) -> list[tuple[int, str]]:
+    """Names, or for Chinese the stretches that claim and source share, in the claim's order."""
+    found = [(claim.lowered.find(name), name) for name in claim.names]
+    if HAN.search(claim.text):
+        pieces = _BETWEEN_PARTIES.split(claim.lowered)
+        at = 0
+        for piece in pieces:
+            at = claim.lowered.find(piece, at)
+            if len(piece) >= 2 and HAN.match(piece) and piece in source.lowered:
+                found.append((at, piece))
+            at += len(piece)
+    return sorted(set(found))
