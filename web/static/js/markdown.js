@@ -8,9 +8,10 @@ const CITE_OPEN = "\uE000";
 const CITE_CLOSE = "\uE001";
 const MATH_OPEN = "\uE002";
 const MATH_CLOSE = "\uE003";
-const CITATION = / ?\[(\d{1,3})\]/g; // with the space before it, which the button's margin replaces
+const SPACE = "\uE004";
+const CITATION = /( ?)\[(\d{1,3})\]/g; // with the space before it, which the button's margin replaces
 const FORMULA = /\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)|(?<![\w$\\])\$(?=[^\s\d$])([^$\n]*?[^\s$\\])\$(?![\w$])/g;
-const HELD = /\uE000(\d+)\uE001|\uE002(\d+)\uE003/g;
+const HELD = /\uE000(\uE004?)(\d+)\uE001|\uE002(\d+)\uE003/g;
 const ALLOWED = {
   ALLOWED_TAGS: ["p", "br", "strong", "em", "del", "code", "pre", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr",
     "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "sup", "sub"],
@@ -28,13 +29,13 @@ const HEADINGS = { H1: "h3", H2: "h4", H3: "h5", H4: "h6", H5: "h6", H6: "h6" };
 export function render(text, citation) {
   const formulas = [];
   const held = text
-    .replace(/[\uE000-\uE003]/g, "")
+    .replace(/[\uE000-\uE004]/g, "")
     .replace(FORMULA, (whole, ...groups) => {
       const block = groups[0] ?? groups[1];
       formulas.push({ whole, tex: block ?? groups[2] ?? groups[3], block: block !== undefined });
       return `${MATH_OPEN}${formulas.length - 1}${MATH_CLOSE}`;
     })
-    .replace(CITATION, `${CITE_OPEN}$1${CITE_CLOSE}`);
+    .replace(CITATION, (_, space, n) => `${CITE_OPEN}${space && SPACE}${n}${CITE_CLOSE}`);
   const fragment = DOMPurify.sanitize(marked.parse(held), ALLOWED);
   lowerHeadings(fragment);
   release(fragment, formulas, citation);
@@ -65,8 +66,8 @@ function release(fragment, formulas, citation) {
     for (const match of node.data.matchAll(HELD)) {
       parts.push(node.data.slice(end, match.index));
       end = match.index + match[0].length;
-      const [, n, m] = match;
-      if (verbatim) parts.push(n ? `[${n}]` : formulas[m].whole);
+      const [, space, n, m] = match;
+      if (verbatim) parts.push(n ? `${space && " "}[${n}]` : formulas[m].whole);
       else parts.push(n ? citation(Number(n)) : formula(formulas[m]));
     }
     parts.push(node.data.slice(end));

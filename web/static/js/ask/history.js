@@ -19,6 +19,9 @@ export class History {
         h("button", { type: "button", class: "quiet icon", "aria-label": t("close"), on: { click: () => this.toggle(false) } }, icon("close"))),
       this.list);
     button.addEventListener("click", () => this.toggle(element.hidden));
+    document.addEventListener("pointerdown", (event) => {
+      if (!element.hidden && !element.contains(event.target) && !button.contains(event.target)) this.toggle(false);
+    });
     element.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();

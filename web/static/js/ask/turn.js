@@ -1,6 +1,6 @@
 /** One question and its answer, from the moment it is asked: searching, reading, streaming, done, stopped or failed. */
 
-import { call, explain } from "../api.js";
+import { ApiError, call, explain } from "../api.js";
 import { h, icon } from "../dom.js";
 import { engineState, refreshEngine, watchEngine } from "../engine.js";
 import { count, duration, t } from "../i18n.js";
@@ -41,7 +41,7 @@ export class Turn {
         else if (name === "token") this.#write(data.text);
         else if (name === "sentence") this.#check(data);
         else if (name === "done") return this.finish(data);
-        else if (name === "error") return this.#fail(explain(Object.assign(new Error(data.detail), data)), data.code);
+        else if (name === "error") return this.#fail(explain(new ApiError(data, data.status)));
       }
       return this.#fail({ title: t("problem.cut"), detail: "" });
     } catch (error) {

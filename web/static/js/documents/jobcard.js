@@ -1,7 +1,7 @@
 /** One job: its progress in true figures, its files, and why some failed. */
 
 import { h, icon } from "../dom.js";
-import { ago, bytes, count, duration, has, number, t } from "../i18n.js";
+import { ago, bytes, count, duration, has, language, number, t } from "../i18n.js";
 import { summary } from "../uploads.js";
 
 const LISTED = 200;
@@ -51,8 +51,11 @@ function fileRow(item) {
     h("span", { class: `small item-state ${item.state}` }, stage + chunks));
 }
 
+/** The server's words say most, but in English; another language gets the general meaning of the code first. */
 function reason(item) {
-  return has(`reason.${item.reason_code}`) ? t(`reason.${item.reason_code}`) : item.reason;
+  const general = `reason.${item.reason_code}`;
+  if (language === "en" && item.reason) return item.reason;
+  return has(general) ? t(general) : item.reason;
 }
 
 function rate(job) {

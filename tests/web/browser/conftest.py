@@ -1,0 +1,138 @@
+"""A real Chromium, and a Folio whose answers follow a script, so that a journey on the page is quick and repeatable.
+
+Catalog, search, conversations, receipts and feedback are real; documents, jobs and the model's words are scripted here.
+`tests/web/browser/test_browser_main_path.py` goes the main way with every part real.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from werkzeug.serving import make_server
+
+from folio.catalog import Catalog
+from folio.services import Services
+from folio.settings import Settings
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+AXE = Path(__file__).parents[1] / "axe" / "axe.min.js"
+PATIENCE_MS = 15_000
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium, once for the run."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens a page of a width, in a language and a theme; what the console reports as an error fails the test."""
+    contexts, complaints = [], []
+
+    def make(width: int = 1280, language: str = "en-US", dark: bool = False) -> Page:
+        context = chromium.new_context(
+            viewport={"width": width, "height": 844 if width < 600 else 900},
+            locale=language,
+            color_scheme="dark" if dark else "light",
+            permissions=["clipboard-read", "clipboard-write"],
+            bypass_csp=False,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if _is_fault(message) else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _is_fault(message: object) -> bool:
+    text = message.text  # type: ignore[attr-defined]
+    return message.type == "error" and "Failed to load resource" not in text  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def serious_violations() -> Callable[[Page], list[str]]:
+    """Runs axe-core on a page; the serious and critical violations as `rule: element`."""
+
+    def check(page: Page) -> list[str]:
+        page.evaluate(AXE.read_text("utf-8"))
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{rule['id']}: {node['target']} {node['failureSummary']}"
+            for rule in found["violations"]
+            if rule["impact"] in ("serious", "critical")
+            for node in rule["nodes"]
+        ]
+
+    return check
+
+
+@pytest.fixture
+def folio(settings: Settings, catalog: Catalog, embedder, site_parts) -> Iterator[SimpleNamespace]:
+    """A running Folio: `.url`, and `.engine` to say whether the model is ready."""
+    from generation.conversations import Conversations
+    from generation.feedback import FeedbackStore
+    from generation.receipts import Receipts
+    from retrieval.collections import Collections
+    from retrieval.generations import Generations
+    from retrieval.search import Searcher
+    from web.app import create_app
+
+    collections = Collections(catalog, embedder)
+    collections.create("default")
+    searcher = Searcher(catalog, embedder, settings)
+    searcher.warm()
+    parts = site_parts(catalog, settings)
+    services = Services(
+        settings=settings,
+        catalog=catalog,
+        embedder=embedder,
+        collections=collections,
+        searcher=searcher,
+        generations=Generations(catalog, settings),
+        ingestion=parts.ingestion,
+        documents=parts.documents,
+        engine=parts.engine,
+        answerer=parts.answerer,
+        conversations=Conversations(catalog),
+        receipts=Receipts(catalog),
+        feedback=FeedbackStore(catalog),
+    )
+    server = make_server("127.0.0.1", 0, create_app(services), threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", engine=parts.engine.state, services=services)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    searcher.close()
+
+
+@pytest.fixture
+def site_parts() -> Callable[[Catalog, Settings], SimpleNamespace]:
+    """Makes the scripted parts."""
+    from tests.web.browser.script import scripted_parts
+
+    return scripted_parts

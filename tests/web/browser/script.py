@@ -1,0 +1,273 @@
+"""The scripted parts of the browser tests: an answerer, an engine's state, two documents, and jobs that go their way."""
+
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from sqlalchemy import select
+
+from folio.catalog import Catalog
+from folio.catalog.models import Collection
+from folio.errors import EngineFailed, NotFound
+from folio.settings import Settings
+from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sampling, Sentence, Timing, Usage
+from generation.conversations import Conversations
+from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Token
+from generation.receipts import PassageScores, PromptMessage, Receipt, Receipts, TokenProbability
+
+DATA = Path(__file__).parents[3] / "data" / "en"
+NOTE = "注意 📎 The lamp of the lighthouse has 1,200 watts.\n\nIt turns once every 12 seconds, and the keeper is Ada."
+QUOTE = "It turns once every 12 seconds"
+AT = NOTE.index(QUOTE)
+NOTE_ID, PDF_ID = "1" * 32, "2" * 32
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@dataclass
+class Stored:
+    """A document as the REST interface shows it."""
+
+    id: str
+    title: str
+    media_type: str
+    uri: str
+    text: str = ""
+    collection: str = "default"
+    sha256: str = "a" * 64
+    size_bytes: int = 2048
+    version: int = 1
+    status: str = "ready"
+    language: str = "en"
+    chunks: int = 2
+    pages: int = 1
+    tags: list[str] = field(default_factory=list)
+    meta: dict[str, str] = field(default_factory=dict)
+    created_at: datetime = NOW
+    updated_at: datetime = NOW
+
+
+class Documents:
+    """A note and a PDF."""
+
+    def __init__(self) -> None:
+        pdf = Stored(PDF_ID, "The KV cache", "application/pdf", "kv-cache.pdf", pages=4)
+        self.all = {NOTE_ID: Stored(NOTE_ID, "Lighthouse", "text/plain", "lighthouse.txt", NOTE), PDF_ID: pdf}
+
+    def list(self, collection: str, query: str = "", **_: object) -> dict[str, Any]:
+        items = [d for d in self.all.values() if query.lower() in d.title.lower() and collection == d.collection]
+        return {"items": items, "next_cursor": None, "total": len(items)}
+
+    def get(self, document_id: str) -> Stored:
+        if document_id not in self.all:
+            raise NotFound("There is no such document.")
+        return self.all[document_id]
+
+    def text(self, document_id: str) -> dict[str, object]:
+        return {"text": self.get(document_id).text, "pages": []}
+
+    def chunks(self, document_id: str) -> Sequence[dict[str, object]]:
+        text = self.get(document_id).text
+        common = {"token_count": 12, "page_start": None, "heading_path": []}
+        return [{"id": 1, "ordinal": 0, "start": 0, "end": len(text), "text": text, **common}]
+
+    def file(self, document_id: str) -> tuple[Path, str, str]:
+        return DATA / "kv-cache-and-pagedattention.pdf", "application/pdf", "kv-cache.pdf"
+
+    def page_boxes(self, document_id: str, page: int, start: int, end: int) -> Sequence[dict[str, float]]:
+        return [{"x0": 0.1, "y0": 0.2, "x1": 0.6, "y1": 0.22}] if page == 2 else []
+
+    def delete(self, document_id: str) -> dict[str, object]:
+        del self.all[document_id]
+        checked = {"dense": False, "lexical": False, "catalog": False}
+        return {"document_id": document_id, "chunks_removed": 2, "verified": True, "checked": checked}
+
+
+class Jobs:
+    """Takes files; a job runs for a moment, and a file named `*.bad` fails until it is retried."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, dict[str, Any]] = {}
+
+    def store_upload(self, stream: Any, *, filename: str, max_bytes: int) -> SimpleNamespace:
+        return SimpleNamespace(sha256="b" * 64, size_bytes=len(stream.read()), path=None)
+
+    def submit(self, collection: str, files: list[Any], **_: object) -> SimpleNamespace:
+        job_id = uuid.uuid4().hex
+        names = [getattr(file, "title", "file") for file in files]
+        self.known[job_id] = {"names": names, "collection": collection, "at": time.monotonic(), "mended": False}
+        return self.job(job_id)
+
+    def job(self, job_id: str) -> SimpleNamespace:
+        job = self.known[job_id]
+        finished = time.monotonic() - job["at"] > 1.0
+        items = [self._item(n, name, finished, job["mended"]) for n, name in enumerate(job["names"])]
+        count = {state: sum(item["state"] == state for item in items) for state in ("done", "failed", "running")}
+        files = {"total": len(items), **count, "unchanged": 0, "queued": 0, "cancelled": 0}
+        times = {"created_at": NOW, "started_at": NOW, "finished_at": NOW if finished else None}
+        rates = {"chunks_total": 10, "chunks_done": 4, "rate_chunks_per_s": 8.0, "eta_s": 1.0}
+        state = "done" if finished else "running"
+        view = {"id": job_id, "collection": job["collection"], "source": "upload", "state": state, "items": items}
+        return SimpleView(**view, files=SimpleView(**files), **times, **rates)
+
+    def jobs(self, collection: str | None = None, limit: int = 50, before: str | None = None) -> list[SimpleNamespace]:
+        return [self.job(job_id) for job_id in reversed(self.known)]
+
+    def retry(self, job_id: str) -> None:
+        self.known[job_id].update(at=time.monotonic(), mended=True)
+
+    def _item(self, n: int, name: str, finished: bool, mended: bool) -> dict[str, Any]:
+        failed = finished and name.endswith(".bad") and not mended
+        state = "failed" if failed else "done" if finished else "running"
+        reason = "Folio does not read this kind of file." if failed else ""
+        item = {"id": str(n), "uri": f"upload:{name}", "title": name, "state": state, "reason": reason}
+        progress = {"stage": "embedding", "attempts": 1, "chunks_total": 10, "chunks_done": 4}
+        return {**item, **progress, "reason_code": "", "document_id": "", "size_bytes": 10}
+
+
+class SimpleView(dict):
+    """A dictionary that JSON takes, with its entries as attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Engine:
+    """Says how it is; `state` may be changed."""
+
+    def __init__(self) -> None:
+        self.state = {"state": "ready"}
+
+    def health(self) -> SimpleNamespace:
+        state = self.state["state"]
+        figures = {"max_model_len": 4096, "running": 0, "waiting": 0, "kv_cache_usage": 0.0}
+        return SimpleNamespace(ready=state == "ready", state=state, detail="", model="starter", **figures)
+
+
+@dataclass
+class ScriptedAnswerer:
+    """Answers by the words of the question: `World Cup` is refused, `slow` takes its time, `break` fails in the middle."""
+
+    catalog: Catalog
+
+    def stream(self, request: AskRequest) -> Iterator[Event]:
+        yield PassagesFound((passage(1), passage(2)), 5.0)
+        refused = "World Cup" in request.question
+        text = "The documents don't answer this." if refused else answer_text(request.question)
+        for piece in text.split(" "):
+            time.sleep(0.4 if "slow" in request.question else 0.01)
+            yield Token(piece if text.startswith(piece) else f" {piece}")
+            if "break" in request.question:
+                yield Failed(EngineFailed("The engine stopped in the middle of the answer. It is being started again."))
+                return
+        answer = self._answer(request, text, refused)
+        for sentence in answer.sentences:
+            yield SentenceChecked(sentence)
+        yield Done(answer)
+
+    def _answer(self, request: AskRequest, text: str, refused: bool) -> Answer:
+        with self.catalog.read() as session:
+            collection = session.scalar(select(Collection.id).where(Collection.name == request.collection)) or ""
+        conversations = Conversations(self.catalog)
+        answer = Answer(
+            answer_id=uuid.uuid4().hex,
+            conversation_id=request.conversation_id
+            or conversations.create(collection, request.question, request.owner),
+            question=request.question,
+            collection=request.collection,
+            language="en",
+            answer=text,
+            refused=refused,
+            citations=[] if refused else [citation(1), citation(2)],
+            sentences=[] if refused else sentences(text),
+            passages=[passage(1), passage(2)],
+            usage=Usage(prompt_tokens=400, cached_tokens=250, completion_tokens=12),
+            timing=Timing(retrieval_ms=5, queue_ms=1, ttft_ms=120, total_ms=480),
+            model="starter",
+        )
+        Receipts(self.catalog).store(receipt(request, answer), collection)
+        return answer
+
+
+def answer_text(question: str) -> str:
+    """Two supported sentences and one that is not, with things that must stay harmless."""
+    if any("\u4e00" <= c <= "\u9fff" for c in question):
+        return "灯每 12 秒转一圈 [1]。缓存分成块 [2]。"
+    return (
+        "The lamp **turns** once every 12 seconds [1]. The cache is kept in blocks [2]. It was built in 1987 [1]. "
+        '<img src=x onerror="document.title=1"> ![x](https://example.org/x.png) $a^2$ `code [1]`'
+    )
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The sentences up to the harmless part; the one about 1987 is not supported."""
+    ends = "。" if "。" in text else ". "
+    found = []
+    for part in text.split(ends)[:3]:
+        if "[" in part and "<" not in part:
+            start = text.index(part)
+            reason = "The year 1987 is not in the cited text." if "1987" in part else ""
+            whole = part + ends.strip()
+            found.append(
+                Sentence(text=whole, start=start, end=start + len(whole), citations=[1], supported=not reason, reason=reason)
+            )
+    return found
+
+
+def passage(n: int) -> NearestPassage:
+    """What the model was shown: the note, and a page of the PDF."""
+    where = {"start": AT, "end": AT + len(QUOTE), "page": None} if n == 1 else {"start": 0, "end": 40, "page": 2}
+    return NearestPassage(n=n, **_source(n), **where, text=QUOTE, heading_path=["Lamp"], score=0.9 / n)
+
+
+def citation(n: int) -> Citation:
+    """A citation of that passage."""
+    shown = passage(n)
+    kept = shown.model_dump(exclude={"text", "heading_path"})
+    return Citation(**kept, document_version=1, quote=QUOTE, passage_start=shown.start, passage_end=shown.end)
+
+
+def _source(n: int) -> dict[str, str]:
+    if n == 1:
+        return {"document_id": NOTE_ID, "title": "Lighthouse", "uri": "lighthouse.txt", "media_type": "text/plain"}
+    return {"document_id": PDF_ID, "title": "The KV cache", "uri": "kv-cache.pdf", "media_type": "application/pdf"}
+
+
+def receipt(request: AskRequest, answer: Answer) -> Receipt:
+    """A receipt in which the second passage did not fit."""
+    scores = {"dense_rank": 1, "dense_score": 0.7, "lexical_rank": 2, "lexical_score": 4.2, "fused_score": 0.03}
+    kept = PassageScores(
+        n=1, rank=1, document_id=NOTE_ID, document_version=1, start=0, end=9, chunk_ids=[1], score=0.9, scores=scores
+    )
+    tokens = [(" lamp", -0.01), (" turns", -1.2), (" once", -0.2)]
+    return Receipt(
+        answer=answer,
+        owner=request.owner,
+        collection=request.collection,
+        search_query=request.question,
+        index_generation="g-1",
+        weights={"dense": 0.4, "lexical": 0.6},
+        passages=[kept],
+        prompt=[PromptMessage(role="system", content="Answer from the sources.")],
+        prompt_tokens_by_part={"instruction": 60, "passages": 310, "history": 0, "question": 10, "template": 20},
+        dropped_passages=1,
+        dropped_turns=0,
+        sampling=Sampling(),
+        max_tokens=320,
+        raw=answer.answer,
+        finish_reason="stop",
+        refusal_probability=0.9 if answer.refused else 0.1,
+        refusal_threshold=0.5,
+        signals={"coverage": 0.6},
+        logprobs=[TokenProbability(token=t, logprob=p, alternatives={t: p, " shines": -2.0}) for t, p in tokens],
+    )
+
+
+def scripted_parts(catalog: Catalog, settings: Settings) -> SimpleNamespace:
+    """All of them."""
+    return SimpleNamespace(
+        ingestion=Jobs(), documents=Documents(), engine=Engine(), answerer=ScriptedAnswerer(catalog)
+    )

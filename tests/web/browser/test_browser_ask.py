@@ -1,0 +1,177 @@
+"""Journeys on the ask page, in a real browser: asking, reading sources, refusing, stopping, failing, going back."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+SIZES = [(1280, "en-US"), (390, "zh-CN")]
+QUESTION = "How often does the lamp turn?"
+
+
+def ask(page: Page, question: str) -> None:
+    page.fill("#question", question)
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize(("width", "language"), SIZES)
+def test_a_citation_opens_its_document_with_the_words_highlighted(folio, open_page, width: int, language: str) -> None:
+    page = open_page(width, language)
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    expect(page.locator(".actions")).to_be_visible()
+    page.locator(".prose .cite").first.click()
+    mark = page.locator("#source mark.hit")
+    expect(mark).to_have_text("It turns once every 12 seconds")
+    expect(mark).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("#source")).to_be_hidden()
+
+
+def test_a_pdf_citation_draws_its_page_with_the_words_marked(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    page.locator(".prose .cite", has_text="2").click()
+    expect(page.locator(".pdf-bar")).to_contain_text("Page 2 of")
+    expect(page.locator(".pdf-mark")).to_be_in_viewport()
+    assert "Attention" in page.locator(".text-layer").inner_text()
+    inked = page.evaluate(
+        "() => { const c = document.querySelector('.pdf-sheet canvas');"
+        " return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 < 3 && v < 90); }"
+    )
+    assert inked
+
+
+def test_an_unsupported_sentence_is_marked_with_its_reason(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    expect(page.locator(".sentence.unsupported")).to_contain_text("It was built in 1987")
+    expect(page.locator(".sentence.supported").first).to_contain_text("The lamp")
+    page.locator(".doubt-mark").focus()
+    expect(page.get_by_role("tooltip")).to_contain_text("The year 1987 is not in the cited text.")
+
+
+def test_what_the_model_writes_stays_text(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    prose = page.locator(".prose.final")
+    expect(prose).to_contain_text("<img src=x onerror=")
+    expect(prose.locator("strong")).to_have_text("turns")
+    expect(prose.locator("math")).to_have_count(1)
+    expect(prose.locator("code")).to_have_text("code [1]")
+    assert prose.locator("img, script, a").count() == 0
+
+
+def test_a_refusal_offers_the_nearest_passages(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, "Who won the World Cup?")
+    expect(page.locator(".refusal")).to_contain_text("Your documents don't answer this")
+    page.locator(".sources .source-row").first.click()
+    expect(page.locator("#source mark.hit")).to_be_visible()
+
+
+def test_escape_stops_an_answer_and_keeps_what_was_written(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, "slow please")
+    expect(page.locator(".prose")).to_contain_text("The lamp")
+    page.keyboard.press("Escape")
+    expect(page.locator(".stopped")).to_contain_text("You stopped this answer.")
+    expect(page.locator(".prose")).to_contain_text("The lamp")
+    expect(page.locator("#send")).to_be_visible()
+
+
+def test_a_failure_is_said_in_plain_words_and_can_be_tried_again(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, "break it")
+    expect(page.get_by_role("alert")).to_contain_text("The language model stopped")
+    expect(page.get_by_role("alert")).to_contain_text("in the middle of the answer")
+    expect(page.get_by_role("alert").get_by_role("button", name="Ask again")).to_be_visible()
+
+
+def test_while_the_model_loads_a_search_answers_and_the_question_waits(folio, open_page) -> None:
+    folio.engine["state"] = "starting"
+    page = open_page()
+    page.goto(folio.url)
+    expect(page.locator("#engine-state")).to_have_text("Model loading")
+    ask(page, QUESTION)
+    expect(page.locator(".turn-status")).to_contain_text("The model is still loading")
+    folio.engine["state"] = "ready"
+    expect(page.locator(".prose.final")).to_contain_text("The lamp")
+
+
+def test_a_follow_up_goes_on_with_the_conversation_and_history_keeps_it(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    expect(page.locator(".actions")).to_have_count(1)
+    ask(page, "And who keeps it?")
+    expect(page.locator(".actions")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".question")).to_have_count(2)
+    page.click("#new")
+    expect(page.locator(".question")).to_have_count(0)
+    page.click("#show-history")
+    page.get_by_role("button", name=QUESTION, exact=False).first.click()
+    expect(page.locator(".question")).to_have_text([QUESTION, "And who keeps it?"])
+    page.get_by_role("button", name="Delete the conversation", exact=False).click()
+    expect(page.locator(".history-list")).to_contain_text("No conversation yet")
+    expect(page.locator(".question")).to_have_count(0)
+
+
+def test_thumbs_with_a_word_reach_the_quality_page(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    page.get_by_role("button", name="Bad answer").click()
+    page.get_by_label("A word about it").fill("The year is wrong")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#toasts")).to_contain_text("Thank you")
+    page.goto(f"{folio.url}/quality")
+    expect(page.locator(".marked-row")).to_contain_text("The year is wrong")
+    with page.expect_download() as download:
+        page.click("#export")
+    assert QUESTION in download.value.path().read_text("utf-8")
+
+
+def test_copying_takes_the_sources_along(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator("#toasts")).to_contain_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "[1] Lighthouse (lighthouse.txt)" in copied
+    assert "It turns once every 12 seconds" in copied
+
+
+def test_how_an_answer_was_made_shows_every_step(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    page.get_by_role("button", name="How this answer was made").click()
+    making = page.locator(".making")
+    expect(making.locator(".step")).to_have_count(7)
+    expect(making.locator("tr.dropped")).to_contain_text("The KV cache")
+    expect(making).to_contain_text("250 tokens")
+    making.locator(".tok", has_text="turns").hover()
+    expect(making.locator(".inspector")).to_contain_text("shines")
+    expect(making.locator(".inspector .taken")).to_contain_text("30.1 %")
+
+
+def test_slash_focuses_the_question_and_the_switches_work(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    expect(page.locator("#question")).to_be_focused()
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.click("#language")
+    expect(page.locator("h1")).to_have_text("向你的文档提问")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -1,0 +1,62 @@
+"""Journeys on the documents page: adding, following a job, mending a failure, reading, deleting with a receipt."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def upload(name: str) -> dict[str, object]:
+    return {"name": name, "mimeType": "text/plain", "buffer": b"words"}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_job_shows_its_progress_and_a_failure_can_be_retried(folio, open_page, width: int) -> None:
+    page = open_page(width)
+    page.goto(f"{folio.url}/documents")
+    expect(page.locator("button.title").first).to_be_visible()
+    page.set_input_files("#files", [upload("good.txt"), upload("strange.bad")])
+    job = page.locator(".job").first
+    expect(job.get_by_role("progressbar")).to_be_visible()
+    expect(job).to_contain_text("8 chunks a second")
+    expect(job).to_contain_text("1 failed")
+    expect(job.locator(".job-problems")).to_contain_text("Folio does not read this kind of file.")
+    job.get_by_role("button", name="Retry what failed").click()
+    expect(job).to_contain_text("2 of 2 ready")
+
+
+def test_the_list_is_searched_and_a_document_shows_its_text_and_chunks(folio, open_page) -> None:
+    page = open_page()
+    page.goto(f"{folio.url}/documents")
+    expect(page.locator("button.title")).to_have_count(2)
+    page.fill("#search", "light")
+    expect(page.locator("button.title")).to_have_count(1)
+    page.locator("button.title").click()
+    expect(page.get_by_role("dialog")).to_contain_text("The lamp of the lighthouse has 1,200 watts.")
+    page.get_by_role("tab", name="Chunks").click()
+    expect(page.locator(".chunk")).to_contain_text("12 tokens")
+
+
+def test_a_deletion_answers_with_its_receipt(folio, open_page) -> None:
+    page = open_page()
+    page.goto(f"{folio.url}/documents")
+    page.get_by_role("button", name="Lighthouse").click()
+    page.locator("#detail").get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog", name="Delete this document?").get_by_role("button", name="Delete").click()
+    receipt = page.get_by_role("dialog", name="Deleted")
+    expect(receipt).to_contain_text("Not in the dense index any more")
+    expect(receipt).to_contain_text("Checked: nothing returns it.")
+    receipt.get_by_role("button", name="Close").click()
+    expect(page.locator("button.title")).to_have_count(1)
+
+
+def test_a_collection_is_made_and_deleted(folio, open_page) -> None:
+    page = open_page()
+    page.goto(f"{folio.url}/documents")
+    page.get_by_role("button", name="New collection").click()
+    page.get_by_label("Name").fill("papers")
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator("#collection")).to_have_value("papers")
+    page.get_by_role("button", name="Delete this collection").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator("#collection")).to_have_value("default")
