@@ -11,14 +11,14 @@ from retrieval.passages import Filters
 class Sampling(BaseModel):
     """How tokens are drawn. Temperature 0 takes the likeliest token each time."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     temperature: float = Field(0.0, ge=0, le=2)
     top_p: float = Field(1.0, gt=0, le=1)
     top_k: int = Field(0, ge=0, description="0 means no limit.")
     min_p: float = Field(0.0, ge=0, le=1)
     max_tokens: int | None = Field(None, ge=1, le=8192)
-    seed: int | None = None
+    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     stop: list[str] = Field(default_factory=list, max_length=4)
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from folio.errors import EmptyQuestion, NotFound
 from generation.answer import Answer, AskRequest, Sampling
 from web.access import needs
-from web.api.common import Body, FiltersBody, Id, Name, Text, problems
+from web.api.common import Body, FiltersBody, Id, Name, Question, problems
 from web.api.conversations import own_conversation
 from web.api.described import events, json_or_events
 from web.context import caller, services, state, visible
@@ -23,11 +23,9 @@ ask_api = APIBlueprint("ask", __name__, url_prefix="/api/v1/ask", abp_tags=[Tag(
 class AskBody(Body):
     """A question and everything that shapes its answer."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, json_schema_extra={"example": {"question": "What does PagedAttention reduce?"}}
-    )
+    model_config = ConfigDict(json_schema_extra={"example": {"question": "What does PagedAttention reduce?"}})
 
-    question: Text
+    question: Question
     collection: Name = "default"
     conversation_id: Id | None = Field(None, description="Go on with this conversation; its answers are the history.")
     top_k: int | None = Field(None, ge=1, le=50, description="Passages given to the language model.")

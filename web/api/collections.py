@@ -1,5 +1,7 @@
 """`/api/v1/collections`: create, list, show, delete."""
 
+from typing import Annotated
+
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
@@ -17,10 +19,14 @@ collections_api = APIBlueprint(
 )
 
 
+NAME_PATTERN = Field(max_length=100, json_schema_extra={"pattern": r"^[^\W_][\w .-]*$"})
+NewName = Annotated[Name, NAME_PATTERN]
+
+
 class CollectionBody(Body):
     """A collection to create."""
 
-    name: Name
+    name: NewName
     description: Text = Field("", max_length=2000)
 
 

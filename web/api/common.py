@@ -4,10 +4,16 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from flask_openapi3.types import ResponseDict
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from retrieval.passages import Filters
 from web.errors import PROBLEM_JSON
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
 
 
 def _without_nul(value: str) -> str:
@@ -16,21 +22,30 @@ def _without_nul(value: str) -> str:
     return value
 
 
+def _written_out(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError("must be a time as ISO 8601 writes it")
+    return value
+
+
 def _in_utc(value: datetime) -> datetime:
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
 NO_NUL = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
+NOT_BLANK = Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"})
 Text = Annotated[str, AfterValidator(_without_nul), NO_NUL]
+Question = Annotated[str, AfterValidator(_without_nul), NOT_BLANK]  # blank has an error of its own
+FullText = Annotated[Question, AfterValidator(_not_blank)]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Id = Annotated[Text, Field(min_length=1, max_length=64)]
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
+Moment = Annotated[datetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(_in_utc)]
 
 
 class Body(BaseModel):
-    """A JSON request body; a field that does not exist is an error, so that a typing mistake is not ignored."""
+    """A JSON request body. A field that does not exist, or has another type, is an error and not guessed at."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class FiltersBody(Body):

@@ -1,19 +1,16 @@
 """`/api/v1/jobs`: how ingestion goes, with cancel and retry."""
 
-from typing import TYPE_CHECKING
-
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
 from folio.errors import NotFound
+from ingest.service import JobView
 from web.access import needs
 from web.api.common import Id, Name, Text, problems
+from web.api.described import json_of
 from web.context import caller, services, state, visible
 from web.replies import reply
-
-if TYPE_CHECKING:
-    from ingest.service import JobView
 
 jobs_api = APIBlueprint("jobs", __name__, url_prefix="/api/v1/jobs", abp_tags=[Tag(name="Jobs")])
 
@@ -24,6 +21,13 @@ class JobPath(BaseModel):
     job_id: Id
 
 
+class JobPage(BaseModel):
+    """Jobs, newest first."""
+
+    items: list[JobView]
+    next_cursor: str | None
+
+
 class JobsQuery(BaseModel):
     """Which jobs."""
 
@@ -32,25 +36,25 @@ class JobsQuery(BaseModel):
     cursor: Text = Field("", max_length=64, description="`next_cursor` of the page before; empty for the first page.")
 
 
-@jobs_api.get("", responses={200: {"content": {"application/json": {}}}, **problems()})
+@jobs_api.get("", responses={200: json_of(JobPage), **problems()})
 @needs("ask")
 def list_jobs(query: JobsQuery) -> Response:
     """List jobs, newest first."""
-    if query.collection is not None:
-        visible(query.collection)
-    found = services().ingestion.jobs(query.collection, limit=query.limit, before=query.cursor or None)
-    items = [job for job in found if caller().sees(job.collection)]
-    return reply({"items": items, "next_cursor": found[-1].id if len(found) == query.limit else None})
+    wanted: list[str | None] = [visible(query.collection)] if query.collection is not None else _visible_collections()
+    jobs = services().ingestion.jobs
+    found = [job for name in wanted for job in jobs(name, limit=query.limit, before=query.cursor or None)]
+    items = sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)[: query.limit]
+    return reply(JobPage(items=items, next_cursor=items[-1].id if len(items) == query.limit else None))
 
 
-@jobs_api.get("/<job_id>", responses={200: {"content": {"application/json": {}}}, **problems()})
+@jobs_api.get("/<job_id>", responses={200: json_of(JobView), **problems()})
 @needs("ask")
 def get_job(path: JobPath) -> Response:
     """Show a job: state, counts, rate, and each file with its stage and reason."""
     return reply(_own_job(path.job_id))
 
 
-@jobs_api.post("/<job_id>/cancel", responses={200: {"content": {"application/json": {}}}, **problems(409)})
+@jobs_api.post("/<job_id>/cancel", responses={200: json_of(JobView), **problems(409)})
 @needs("ingest")
 def cancel_job(path: JobPath) -> Response:
     """Cancel what has not been done yet; what is done stays."""
@@ -60,7 +64,7 @@ def cancel_job(path: JobPath) -> Response:
     return reply(services().ingestion.job(job.id))
 
 
-@jobs_api.post("/<job_id>/retry", responses={200: {"content": {"application/json": {}}}, **problems(409)})
+@jobs_api.post("/<job_id>/retry", responses={200: json_of(JobView), **problems(409)})
 @needs("ingest")
 def retry_job(path: JobPath) -> Response:
     """Try the failed and cancelled files again."""
@@ -70,7 +74,13 @@ def retry_job(path: JobPath) -> Response:
     return reply(services().ingestion.job(job.id))
 
 
-def _own_job(job_id: str) -> "JobView":
+def _visible_collections() -> list[str | None]:
+    """The collections a limited caller may see; `[None]`, meaning all, for everyone else."""
+    limited = caller().collections
+    return [None] if limited is None else [*sorted(limited)]
+
+
+def _own_job(job_id: str) -> JobView:
     missing = NotFound(f"There is no job {job_id!r}.")
     try:
         job = services().ingestion.job(job_id)

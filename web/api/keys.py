@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from folio.audit import AuditLine
 from folio.keys import KeyView, NewKey
 from web.access import needs
-from web.api.common import Body, Id, Name, Text, problems
+from web.api.common import Body, Id, Name, problems
 from web.context import caller, state
 from web.replies import reply
 
@@ -40,7 +40,7 @@ class AuditQuery(BaseModel):
     """Which lines."""
 
     limit: int = Field(50, ge=1, le=200)
-    cursor: Text = Field("", pattern="^[0-9]{0,18}$", description="`next_cursor` of the page before.")
+    cursor: str = Field("", pattern="^[0-9]{0,18}$", description="`next_cursor` of the page before.")
 
 
 class AuditPage(BaseModel):

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from folio.errors import EmptyQuestion
 from retrieval.passages import SearchResult
 from web.access import needs
-from web.api.common import Body, FiltersBody, Name, Text, problems
+from web.api.common import Body, FiltersBody, Name, Question, problems
 from web.api.described import json_of
 from web.context import services, visible
 from web.replies import reply
@@ -18,11 +18,9 @@ search_api = APIBlueprint("search", __name__, url_prefix="/api/v1/search", abp_t
 class SearchBody(Body):
     """A query and where to look."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, json_schema_extra={"example": {"query": "KV cache fragmentation", "top_k": 3}}
-    )
+    model_config = ConfigDict(json_schema_extra={"example": {"query": "KV cache fragmentation", "top_k": 3}})
 
-    query: Text
+    query: Question
     collection: Name = "default"
     top_k: int | None = Field(None, ge=1, le=1000, description="Most passages in the reply.")
     filters: FiltersBody = FiltersBody()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO, cast
 
 from flask import Response, abort, request
 from flask_openapi3 import APIBlueprint, Tag
@@ -10,14 +10,13 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from werkzeug.datastructures import FileStorage
 
 from folio.errors import Forbidden, InvalidRequest
+from ingest.parsers.registry import media_type_of
+from ingest.service import IncomingFile, JobView
 from web.access import needs
 from web.api.common import Body, Name, Text, problems
 from web.context import caller, services, state
 from web.errors import NotAcceptedByHttp, validation_response
 from web.replies import reply
-
-if TYPE_CHECKING:
-    from ingest.service import IncomingFile, JobView
 
 uploads_api = APIBlueprint("uploads", __name__, url_prefix="/api/v1/documents", abp_tags=[Tag(name="Documents")])
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -91,7 +90,7 @@ def add_documents() -> Response:
     return reply(JobAccepted(job_id=job.id), 202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 
-def _from_json(key: str) -> "JobView":
+def _from_json(key: str) -> JobView:
     try:
         body = FROM_JSON.validate_python(request.get_json())
     except ValidationError as exc:
@@ -108,7 +107,7 @@ def _from_json(key: str) -> "JobView":
     return services().ingestion.submit_text(collection, body.title, body.text, **common)
 
 
-def _from_files(key: str) -> "JobView":
+def _from_files(key: str) -> JobView:
     meta = _meta(request.form.get("meta", ""))
     fields = {"collection": request.form.get("collection", "default"), "tags": request.form.getlist("tags")}
     try:
@@ -125,16 +124,14 @@ def _from_files(key: str) -> "JobView":
     )
 
 
-def _store(upload: FileStorage, destination: Destination) -> "IncomingFile":
-    from ingest.service import IncomingFile
-
+def _store(upload: FileStorage, destination: Destination) -> IncomingFile:
     name = _clean_name(upload.filename or "")
     limit = services().settings.max_file_mib * 2**20
-    stored = services().ingestion.store_upload(upload.stream, filename=name, max_bytes=limit)
+    stored = services().ingestion.store_upload(cast(BinaryIO, upload.stream), filename=name, max_bytes=limit)
     return IncomingFile(
         uri=f"upload:{name}",
         title=name.rsplit("/", 1)[-1],
-        media_type=upload.mimetype or "",
+        media_type=media_type_of(name) or upload.mimetype,
         sha256=stored.sha256,
         size_bytes=stored.size_bytes,
         source_modified_at=None,

@@ -8,7 +8,7 @@ from flask import Response, g, request
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel
 
-from folio.errors import InvalidRequest, NotFound
+from folio.errors import NotFound
 from generation.answer import AskRequest
 from web.access import needs
 from web.api.common import Name, problems
@@ -67,8 +67,6 @@ def embeddings(body: EmbeddingsBody) -> Response:
     embedder = services().embedder
     if body.model != embedder.name:
         raise NotFound(f"There is no embedding model {body.model!r}; this server has {embedder.name!r}.")
-    if body.dimensions not in (None, embedder.dimension):
-        raise InvalidRequest(f"This model's vectors have {embedder.dimension} dimensions, no other number.")
     texts = body.texts
     with state().streams.admit():
         vectors = np.asarray(embedder.embed_documents(texts), dtype="<f4")

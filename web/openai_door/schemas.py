@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from folio.errors import EmptyQuestion, InvalidRequest
 from generation.answer import Sampling, Turn
-from web.api.common import Body, FiltersBody, Id, Name, Text
+from web.api.common import Body, FiltersBody, FullText, Id, Name, Text
 
 MAX_MESSAGES = 500
 
@@ -22,7 +22,7 @@ class TextPart(Body):
 class ChatMessage(BaseModel):
     """A message. System messages are taken but not used: Folio's own instruction is what makes answers cited."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
     role: Literal["system", "developer", "user", "assistant"]
     content: Text | Annotated[list[TextPart], Field(max_length=100)] | None = None
@@ -62,7 +62,7 @@ class ChatBody(Body):
     top_p: float | None = Field(1.0, gt=0, le=1)
     max_tokens: int | None = Field(None, ge=1, le=8192)
     max_completion_tokens: int | None = Field(None, ge=1, le=8192)
-    seed: int | None = None
+    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     stop: Text | Annotated[list[Text], Field(max_length=4)] | None = None
     n: Literal[1] | None = 1
     frequency_penalty: Annotated[float, Field(ge=0, le=0)] | None = 0.0
@@ -111,19 +111,11 @@ class EmbeddingsBody(Body):
     """Texts to embed."""
 
     model: Name = Field(description="The embedding model, as `GET /v1/models` names it.")
-    input: Text | Annotated[list[Text], Field(min_length=1, max_length=256)]
+    input: FullText | Annotated[list[FullText], Field(min_length=1, max_length=256)]
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int | None = Field(None, ge=1, description="Only the model's own dimension is possible.")
     user: Text | None = Field(None, description="Taken and not used.")
 
     @property
     def texts(self) -> list[str]:
-        """All texts, in order.
-
-        Raises:
-            InvalidRequest: one is empty.
-        """
-        texts = [self.input] if isinstance(self.input, str) else self.input
-        if any(not text.strip() for text in texts):
-            raise InvalidRequest("A text to embed is empty.")
-        return texts
+        """All texts, in order."""
+        return [self.input] if isinstance(self.input, str) else self.input
