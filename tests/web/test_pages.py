@@ -68,7 +68,7 @@ def test_no_other_host_is_named() -> None:
     known = ("http://www.w3.org/2000/svg",)
     for path in OWN:
         found = [url for url in re.findall(r"https?://[\w.-]+[^\s\"'`)]*", path.read_text("utf-8")) if url not in known]
-        assert all(url.startswith(("https?://", "https://\"")) for url in found), (path.name, found)
+        assert all(url.startswith(("https?://", 'https://"')) for url in found), (path.name, found)
 
 
 def test_both_languages_have_the_same_texts_with_the_same_places() -> None:

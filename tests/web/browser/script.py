@@ -1,4 +1,4 @@
-"""The scripted parts of the browser tests: an answerer, an engine's state, two documents, and jobs that go their way."""
+"""The scripted parts of the browser tests: an answerer, an engine's state, two documents, jobs that go their way."""
 
 import time
 import uuid
@@ -79,11 +79,11 @@ class Documents:
         return DATA / "kv-cache-and-pagedattention.pdf", "application/pdf", "kv-cache.pdf"
 
     def page_boxes(self, document_id: str, page: int, start: int, end: int) -> Sequence[dict[str, float]]:
-        return [{"x0": 0.1, "y0": 0.2, "x1": 0.6, "y1": 0.22}] if page == 2 else []
+        return [{"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.02}] if page == 2 else []
 
     def delete(self, document_id: str) -> dict[str, object]:
         del self.all[document_id]
-        checked = {"dense": False, "lexical": False, "catalog": False}
+        checked = {"catalog": True, "chunks": True, "dense": True, "lexical": True}
         return {"document_id": document_id, "chunks_removed": 2, "verified": True, "checked": checked}
 
 
@@ -149,7 +149,7 @@ class Engine:
 
 @dataclass
 class ScriptedAnswerer:
-    """Answers by the words of the question: `World Cup` is refused, `slow` takes its time, `break` fails in the middle."""
+    """Answers by words of the question: `World Cup` is refused, `slow` takes its time, `break` fails half-way."""
 
     catalog: Catalog
 
@@ -211,9 +211,8 @@ def sentences(text: str) -> list[Sentence]:
             start = text.index(part)
             reason = "The year 1987 is not in the cited text." if "1987" in part else ""
             whole = part + ends.strip()
-            found.append(
-                Sentence(text=whole, start=start, end=start + len(whole), citations=[1], supported=not reason, reason=reason)
-            )
+            verdict = {"citations": [1], "supported": not reason, "reason": reason}
+            found.append(Sentence(text=whole, start=start, end=start + len(whole), **verdict))
     return found
 
 
@@ -268,6 +267,4 @@ def receipt(request: AskRequest, answer: Answer) -> Receipt:
 
 def scripted_parts(catalog: Catalog, settings: Settings) -> SimpleNamespace:
     """All of them."""
-    return SimpleNamespace(
-        ingestion=Jobs(), documents=Documents(), engine=Engine(), answerer=ScriptedAnswerer(catalog)
-    )
+    return SimpleNamespace(ingestion=Jobs(), documents=Documents(), engine=Engine(), answerer=ScriptedAnswerer(catalog))

@@ -1,4 +1,4 @@
-"""Every page, in both widths, languages and themes, without a serious accessibility violation, and nothing wider than the screen."""
+"""Every page in both widths, languages and themes: no serious accessibility violation, nothing too wide."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -22,6 +22,24 @@ byId("language").addEventListener("click", () => {
   location.reload();
 });
 
+const leave = byId("sign-out");
+leave.addEventListener("click", async () => {
+  await fetch("/api/v1/session", { method: "DELETE" });
+  location.assign("/");
+});
+
+/** Signing out is offered to whoever is signed in. */
+async function offerSignOut() {
+  const reply = await fetch("/api/v1/session", { headers: { Accept: "application/json" } });
+  if (!reply.ok) return;
+  const session = await reply.json();
+  leave.hidden = !session.signed_in;
+  leave.title = `${t("signout")} (${session.name})`;
+}
+
+offerSignOut();
+document.addEventListener("folio:signed-in", offerSignOut);
+
 const place = byId("engine-state");
 watchEngine((engine) => {
   place.dataset.state = engine.state;

@@ -33,8 +33,12 @@ function ask() {
     const reply = await fetch("/api/v1/session", {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ key: field.value.trim() }),
     });
-    if (reply.ok) dialog.close("in");
-    else problem.textContent = t("signin.wrong");
+    if (reply.ok) {
+      document.dispatchEvent(new Event("folio:signed-in"));
+      dialog.close("in");
+    } else {
+      problem.textContent = t("signin.wrong");
+    }
   });
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {

@@ -11,7 +11,7 @@ let opened = { id: "", pdf: null };
 /** Draw the page of `target` (`{document_id, page, start, end}`) to fit `room`. */
 export async function drawPdf(target, room) {
   const pdf = await load(target.document_id);
-  const number = { now: Math.min(Math.max(target.page ?? 1, 1), pdf.numPages) };
+  const number = { now: await pageOf(target, pdf.numPages) };
   const sheet = h("div", { class: "pdf-sheet" });
   const label = h("span", { class: "small num" });
   const turn = (name, by) => h("button", { type: "button", class: "quiet icon", "aria-label": t(`pdf.${name}`), title: t(`pdf.${name}`), on: { click: () => show(number.now + by) } }, icon(name));
@@ -28,8 +28,16 @@ export async function drawPdf(target, room) {
   }
 
   await show(number.now);
+  if (!sheet.querySelector(".pdf-mark")) bar.append(h("p", { class: "pdf-note small muted" }, t("pdf.notfound")));
   const reveal = () => (sheet.querySelector(".pdf-mark") ?? sheet).scrollIntoView({ block: "center" });
   return { element: [bar, sheet], reveal };
+}
+
+/** The page that holds the cited words: the one named, or the next where a passage runs over the edge. */
+async function pageOf(target, pages) {
+  const named = Math.min(Math.max(target.page ?? 1, 1), pages);
+  for (const page of [named, named + 1]) if (page <= pages && (await boxes(target, page)).length) return page;
+  return named;
 }
 
 async function load(id) {
@@ -70,6 +78,6 @@ async function boxes(target, page) {
   const found = await call(`/api/v1/documents/${target.document_id}/boxes?page=${page}&start=${target.start}&end=${target.end}`);
   return found.boxes.map((box) => {
     const percent = (fraction) => `${(fraction * 100).toFixed(3)}%`;
-    return h("div", { class: "pdf-mark", style: { left: percent(box.x0), top: percent(box.y0), width: percent(box.x1 - box.x0), height: percent(box.y1 - box.y0) } });
+    return h("div", { class: "pdf-mark", style: { left: percent(box.x), top: percent(box.y), width: percent(box.width), height: percent(box.height) } });
   });
 }

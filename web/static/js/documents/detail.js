@@ -112,8 +112,8 @@ function chunkRow(chunk) {
 }
 
 function receiptLines(item, receipt) {
-  const checked = Object.entries(receipt.checked ?? {}).map(([name, found]) =>
-    h("li", {}, icon(found ? "warn" : "check"), t(found ? "receipt.found" : "receipt.gone", { place: t(`receipt.${name}`) })));
+  const checked = Object.entries(receipt.checked ?? {}).map(([name, gone]) =>
+    h("li", {}, icon(gone ? "check" : "warn"), t(gone ? "receipt.gone" : "receipt.found", { place: t(`receipt.${name}`) })));
   return [
     h("p", {}, t("receipt.text", { title: item.title, chunks: count("chunks", receipt.chunks_removed) })),
     h("ul", { class: "receipt" }, checked),
