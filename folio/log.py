@@ -37,7 +37,7 @@ def configure_logging(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("httpx", "httpcore", "urllib3", "sentence_transformers", "faiss", "openai", "huey"):
+    for noisy in ("httpx", "httpcore", "urllib3", "sentence_transformers", "faiss", "openai", "huey", "alembic", "trafilatura"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -80,6 +80,8 @@ class Settings(BaseSettings):
     # Answers
     answer_tokens: int = Field(320, ge=16, description="Most tokens an answer may have unless the request says.")
     prompt_margin_tokens: int = Field(32, ge=0, description="Tokens of the context window kept free.")
+    max_waiting: int = Field(32, ge=1, description="Requests waiting in the engine from which new ones get 429.")
+    max_answers_per_key: int = Field(16, ge=0, description="Answers one API key may have in the making; 0: no limit.")
     refusal_threshold: float = Field(
         0.5, ge=0, le=1, description="Probability of lacking the answer from which Folio refuses; 1 never refuses."
     )
@@ -109,6 +111,9 @@ class Settings(BaseSettings):
     parse_memory_mib: int = Field(2048, ge=128, description="Memory one file's parser may use, in MiB.")
     max_file_mib: int = Field(200, ge=1, description="Largest file accepted, in MiB.")
     item_attempts: int = Field(3, ge=1, description="Times a file is tried before it is given up.")
+    queue_url: str = Field(
+        "", description="Redis URL of the queue for several workers; empty: a file in the data folder."
+    )
     lease_s: float = Field(30, gt=0, description="Seconds without a heartbeat after which a file is taken over.")
 
     @classmethod

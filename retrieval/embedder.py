@@ -95,6 +95,9 @@ class SentenceTransformerEmbedder:
     def _open(self) -> "SentenceTransformer":
         import torch
         from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
 
         try:
             model = SentenceTransformer(

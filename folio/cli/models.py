@@ -1,6 +1,7 @@
 """`folio models`: prepare the models of the settings, and show where they are."""
 
 import sys
+from typing import Any
 
 import click
 from tqdm import tqdm
@@ -66,7 +67,7 @@ class _ProgressBars:
     """One bar a step, on stderr; the next step closes the bar before it."""
 
     def __enter__(self) -> "_ProgressBars":
-        self._bar: tqdm[None] | None = None
+        self._bar: Any = None
         self._step = ""
         return self
 

@@ -1,0 +1,62 @@
+"""`folio jobs`: show, cancel and retry ingestion jobs."""
+
+import click
+
+
+@click.group("jobs", invoke_without_command=True)
+@click.option("--collection", help="Only jobs of this collection.")
+@click.option("--limit", default=20, show_default=True, help="How many, newest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_context
+def jobs(context: click.Context, collection: str | None, limit: int, as_json: bool) -> None:
+    """List jobs, newest first; subcommands show, cancel and retry one."""
+    if context.invoked_subcommand:
+        return
+    from folio.cli.context import echo_json, services
+
+    found = services().ingestion.jobs(collection, limit=limit)
+    if as_json:
+        echo_json([job.model_dump(mode="json") for job in found])
+        return
+    for job in found:
+        counts = job.files
+        click.echo(
+            f"{job.id}  {job.state:<9} {job.collection:<12} {counts.finished}/{counts.total} files, "
+            f"{counts.failed} failed, {job.chunks_done} chunks  {job.source[:60]}"
+        )
+
+
+@jobs.command()
+@click.argument("job_id")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def show(job_id: str, as_json: bool) -> None:
+    """Show a job with each of its files."""
+    from folio.cli.context import echo_json, services
+
+    job = services().ingestion.job(job_id)
+    if as_json:
+        echo_json(job)
+        return
+    click.echo(f"{job.state}: {job.files.finished} of {job.files.total} files, {job.chunks_done} chunks")
+    for item in job.items:
+        reason = f" ({item.reason_code}) {item.reason}" if item.reason else ""
+        click.echo(f"  {item.state:<9} {item.stage:<10} {item.uri}{reason}")
+
+
+@jobs.command()
+@click.argument("job_id")
+def cancel(job_id: str) -> None:
+    """Cancel what is not done yet."""
+    from folio.cli.context import services
+
+    click.echo(f"{services().ingestion.cancel(job_id).files.cancelled} files cancelled.")
+
+
+@jobs.command()
+@click.argument("job_id")
+def retry(job_id: str) -> None:
+    """Try the failed and cancelled files again."""
+    from folio.cli.context import services
+
+    job = services().ingestion.retry(job_id)
+    click.echo(f"{job.files.queued} files wait. `folio jobs show {job_id}` follows them.")

@@ -1,0 +1,82 @@
+"""PDF through PDFium: text page by page, in the reading order of the file."""
+
+import re
+from pathlib import Path
+
+import pypdfium2
+import pypdfium2.raw as pdfium_c
+
+from folio.errors import IngestError
+from ingest import reasons
+from ingest.parsed import Parsed, join_pages
+
+CJK = r"\u3000-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+BROKEN_CJK_LINE = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
+HYPHENATED = re.compile(r"(?<=[a-z])(?:\ufffe|-)\n(?=[a-z])")
+SOFT_MARKS = re.compile(r"[\ufffe\uffff\u00ad\u0000]")
+
+
+def parse_pdf(path: Path, filename: str) -> Parsed:
+    """Text of a PDF. Lines broken inside a Chinese or Japanese sentence are joined again.
+
+    Raises:
+        IngestError: `encrypted`, `corrupt`, or `no_text` where no page has a text layer.
+    """
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as exc:
+        if getattr(exc, "err_code", None) == pdfium_c.FPDF_ERR_PASSWORD:
+            raise IngestError(
+                reasons.ENCRYPTED, "The PDF is protected by a password. Remove it and add the file again."
+            ) from exc
+        raise IngestError(reasons.CORRUPT, "The PDF can't be opened; it is damaged or not a PDF.") from exc
+    try:
+        if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+            document.init_forms()
+        pages = [page_text(document, number) for number in range(len(document))]
+        title = (document.get_metadata_dict().get("Title") or "").strip()
+    except pypdfium2.PdfiumError as exc:
+        raise IngestError(reasons.CORRUPT, "The PDF is damaged: a page can't be read.") from exc
+    finally:
+        document.close()
+    if not any(page.strip() for page in pages):
+        raise IngestError(
+            reasons.NO_TEXT, "The PDF has no text layer (a scan?). Run text recognition on it and add the result."
+        )
+    text, spans = join_pages(pages)
+    return Parsed(text=text, title=title, pages=spans)
+
+
+def page_text(document: pypdfium2.PdfDocument, number: int) -> str:
+    """The text of page `number`, counted from 0, with form fields at its end."""
+    page = document[number]
+    text_page = page.get_textpage()
+    try:
+        text = text_page.get_text_bounded().replace("\r\n", "\n").replace("\r", "\n")
+        fields = _field_values(document, page)
+    finally:
+        text_page.close()
+        page.close()
+    text = SOFT_MARKS.sub("", HYPHENATED.sub("", text))
+    text = BROKEN_CJK_LINE.sub("", text).strip()
+    missing = [value for value in fields if value not in text]
+    return "\n".join([text, *missing]) if missing else text
+
+
+def _field_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> list[str]:
+    """What is filled into the form fields of a page; PDFium keeps it apart from the page's text."""
+    form = document.formenv
+    if form is None:
+        return []
+    values = []
+    for index in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
+        try:
+            size = pdfium_c.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0)
+            if size > 2:
+                buffer = (pdfium_c.FPDF_WCHAR * (size // 2))()
+                pdfium_c.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size)
+                values.append(bytes(buffer).decode("utf-16-le").rstrip("\x00").strip())
+        finally:
+            pdfium_c.FPDFPage_CloseAnnot(annotation)
+    return [value for value in values if value and value != "Off"]

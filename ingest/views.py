@@ -1,0 +1,88 @@
+"""What users see of jobs: states, counts, rate, and each file with its stage and reason."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """Bytes kept under their hash."""
+
+    sha256: str
+    size_bytes: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class IncomingFile:
+    """A file to ingest whose bytes are stored already. Its `uri` is its identity within the collection."""
+
+    uri: str
+    title: str
+    media_type: str
+    sha256: str
+    size_bytes: int
+    source_modified_at: datetime | None = None
+    tags: list[str] = field(default_factory=list)
+    meta: dict[str, str] = field(default_factory=dict)
+
+
+class Counts(BaseModel):
+    """Files of a job by state."""
+
+    total: int = 0
+    queued: int = 0
+    running: int = 0
+    done: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+    @property
+    def finished(self) -> int:
+        """Files that need no more work."""
+        return self.done + self.unchanged + self.failed + self.cancelled
+
+
+class ItemView(BaseModel):
+    """A file of a job."""
+
+    id: str
+    uri: str
+    title: str
+    state: str
+    stage: str
+    attempts: int
+    reason_code: str
+    reason: str
+    chunks_total: int
+    chunks_done: int
+    chunks_reused: int
+    document_id: str
+    size_bytes: int
+
+
+class JobView(BaseModel):
+    """A job. `rate_chunks_per_s` is measured over its whole run; `eta_s` is known once a file is finished."""
+
+    id: str
+    collection: str
+    source: str
+    state: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    files: Counts
+    chunks_total: int
+    chunks_done: int
+    rate_chunks_per_s: float | None
+    eta_s: float | None
+    items: list[ItemView]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing of it is left to do."""
+        return self.state in ("done", "failed", "cancelled")

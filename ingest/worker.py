@@ -1,0 +1,102 @@
+"""The ingest worker: takes items from the queue until it is told to stop, and publishes index generations.
+
+It runs in a process of its own, never in the web server's. Two threads take items: one parses while the other embeds.
+"""
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+
+from filelock import FileLock, Timeout
+
+from folio.catalog import Catalog
+from folio.log import get_logger
+from folio.settings import Settings
+from ingest.lease import Leases
+from ingest.processing import ItemProcessor
+from ingest.queue import ItemQueue
+from retrieval.embedder import Embedder
+from retrieval.generations import Generations
+
+THREADS = 2
+SWEEP_S = 2.0
+PUBLISH_EVERY = 2000  # items between two generations while a long job runs
+
+log = get_logger(__name__)
+
+
+class Worker:
+    """Processes items.
+
+    Args:
+        generations: told when a collection changed and the worker has time to publish.
+    """
+
+    def __init__(self, catalog: Catalog, embedder: Embedder, generations: Generations, settings: Settings) -> None:
+        self._settings = settings
+        self._generations = generations
+        self._queue = ItemQueue(settings)
+        name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._leases = Leases(catalog, name, lease_s=settings.lease_s, attempts=settings.item_attempts)
+        self._processor = ItemProcessor(catalog, embedder, settings, self._leases)
+        self._changed: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def run(self, stop: threading.Event, *, finished: Callable[[], bool] = lambda: False) -> None:
+        """Work until `stop` is set or `finished` says so."""
+        consumer = self._queue.consumer(self._handle, workers=THREADS)
+        consumer.start()
+        try:
+            sent: set[str] = set()
+            while not stop.is_set() and not finished():
+                waiting = self._leases.reclaim()
+                self._queue.put([item_id for item_id in waiting if item_id not in sent])
+                sent = set(waiting)
+                self._publish(everything=not waiting)
+                stop.wait(SWEEP_S if not waiting else SWEEP_S / 2)
+        finally:
+            consumer.stop(graceful=True)
+            self._publish(everything=True)
+
+    def _handle(self, item_id: str) -> None:
+        collection_id = self._processor.process(item_id)
+        if collection_id is not None:
+            with self._lock:
+                self._changed[collection_id] = self._changed.get(collection_id, 0) + 1
+
+    def _publish(self, *, everything: bool) -> None:
+        with self._lock:
+            due = [key for key, count in self._changed.items() if everything or count >= PUBLISH_EVERY]
+            for key in due:
+                del self._changed[key]
+        for collection_id in due:
+            began = time.monotonic()
+            generation = self._generations.publish(collection_id)
+            if generation is not None:
+                log.info(
+                    "published",
+                    generation=generation.id,
+                    chunks=generation.chunks,
+                    s=round(time.monotonic() - began, 2),
+                )
+
+
+def worker_lock(settings: Settings) -> FileLock:
+    """Held by the worker of a data folder while it runs."""
+    path = settings.data_dir / "run" / "worker.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path)
+
+
+def worker_runs(settings: Settings) -> bool:
+    """Whether a worker of this data folder is running on this machine."""
+    lock = worker_lock(settings)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return True
+    lock.release()
+    return False
