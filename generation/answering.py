@@ -1,58 +1,34 @@
-"""From a question to a checked, cited answer: search, assemble, generate, verify, decide, keep the receipt."""
+"""From a question to a checked, cited answer: admit, search, assemble, generate, verify, decide, keep the receipt."""
 
 import time
-import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from contextlib import closing
 
 from sqlalchemy import select
 
+from folio import metrics
 from folio.catalog import Catalog
 from folio.catalog.models import Collection
 from folio.errors import EmptyQuestion, FolioError, NotFound
 from folio.settings import Settings
-from generation.answer import Answer, AskRequest, Citation, NearestPassage, Timing, Turn, Usage
+from generation.admission import Admission
+from generation.agent import Agent
+from generation.answer import Answer, AskRequest, Turn
+from generation.concluding import conclude, shown_passage, write_receipt
 from generation.conversations import Conversations
 from generation.draft import Draft
-from generation.engine import Engine, EngineUsage, GenerationRequest, TokenLogprob
+from generation.engine import Engine, EngineToken, GenerationRequest
 from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Thinking, Token
 from generation.language import question_language
-from generation.prompt import NumberedPassage, Prompt, Window, assemble, number
-from generation.receipts import PassageScores, PromptMessage, Receipt, Receipts, TokenProbability
-from generation.refusal import Signals, may_become_marker, read_signals, refusal_probability, says_not_found
-from generation.refusal_text import refusal_text
+from generation.making import Making
+from generation.prompt import Prompt, Window, assemble, keep_places
+from generation.receipts import Receipts
+from generation.refusal import may_become_marker, read_signals, refusal_probability, says_not_found
 from generation.rewriting import needs_context, rewrite
 from generation.support import SupportChecker
-from retrieval.passages import SearchResult
 from retrieval.search import Searcher
 
 REPORTED_ALTERNATIVES = 10
-
-
-@dataclass
-class _Making:
-    """One answer while it is made."""
-
-    request: AskRequest
-    collection_id: str
-    language: str
-    started: float
-    search_query: str = ""
-    history: tuple[Turn, ...] = ()
-    found: SearchResult | None = None
-    prompt: Prompt | None = None
-    draft: Draft | None = None
-    thinking: str = ""
-    raw: str = ""
-    logprobs: list[TokenLogprob] = field(default_factory=list)
-    usage: EngineUsage = field(default_factory=lambda: EngineUsage(0, 0, 0))
-    thinking_pieces: int = 0
-    finish_reason: str = ""
-    retrieval_ms: float = 0.0
-    ttft_ms: float = 0.0
-
-    def elapsed_ms(self) -> float:
-        return (time.perf_counter() - self.started) * 1000
 
 
 class Answerer:
@@ -71,6 +47,8 @@ class Answerer:
         self._settings = settings
         self._receipts = Receipts(catalog)
         self._conversations = Conversations(catalog)
+        self._agent = Agent(catalog, searcher, engine)
+        self._admission = Admission(engine, max_waiting=settings.max_waiting, per_owner=settings.max_answers_per_key)
 
     def ask(self, request: AskRequest) -> Answer:
         """The whole answer.
@@ -97,234 +75,152 @@ class Answerer:
                 begun = True
                 yield event
         except FolioError as exc:
+            metrics.ANSWERS.labels("failed").inc()
             if not begun:
                 raise
             yield Failed(exc)
+        except GeneratorExit:
+            metrics.ANSWERS.labels("abandoned").inc()
+            raise
 
     def _events(self, request: AskRequest) -> Iterator[Event]:
         making = self._begin(request)
-        self._search(making)
-        assert making.found is not None
-        numbered = number(making.found.passages)
-        yield PassagesFound(tuple(_shown(item) for item in numbered), making.retrieval_ms)
-        if numbered:
-            yield from self._write(making, numbered)
-        answer, receipt = self._conclude(making, numbered)
-        self._receipts.store(receipt, making.collection_id)
-        yield Done(answer)
+        with self._admission.admit(request.owner):
+            making.queue_ms = making.elapsed_ms()
+            self._search(making)
+            yield PassagesFound(tuple(shown_passage(item) for item in making.numbered), making.retrieval_ms)
+            if making.numbered:
+                yield from self._write(making, self._assemble(making))
+        yield Done(self._finish(making))
 
-    def _begin(self, request: AskRequest) -> _Making:
+    def _begin(self, request: AskRequest) -> Making:
         if not request.question.strip():
             raise EmptyQuestion("The question is empty. Write what you want to know.")
         with self._catalog.read() as session:
             collection_id = session.scalar(select(Collection.id).where(Collection.name == request.collection))
         if collection_id is None:
-            raise NotFound(f"There is no collection named {request.collection!r}.")
-        making = _Making(request, collection_id, question_language(request.question), time.perf_counter())
+            raise NotFound(
+                f"There is no collection named {request.collection!r}. `folio collections` lists those there are."
+            )
+        making = Making(request, collection_id, question_language(request.question), time.perf_counter())
         making.history = request.history
         if request.conversation_id is not None:
-            conversation = self._conversations.get(request.conversation_id)
-            making.history = tuple(Turn(a.question, a.answer) for a in conversation.items if not a.refused)
+            items = [item for item in self._conversations.get(request.conversation_id).items if not item.refused]
+            making.history = tuple(Turn(item.question, item.answer) for item in items)
+            making.before = items[-1].passages if items else []
         return making
 
-    def _search(self, making: _Making) -> None:
+    def _search(self, making: Making) -> None:
         request = making.request
         making.search_query = request.question
+        began = time.perf_counter()
         if making.history and needs_context(request.question):
             making.search_query = rewrite(self._engine, making.history, request.question)
-        began = time.perf_counter()
         making.found = self._searcher.search(
             making.search_query, collection=request.collection, top_k=request.top_k, filters=request.filters
         )
+        passages = making.found.passages
+        if request.mode == "agent":
+            passages, making.steps = self._agent.gather(request, making.search_query, passages)
+        making.numbered = keep_places(passages, making.before)
         making.retrieval_ms = (time.perf_counter() - began) * 1000
+        metrics.RETRIEVAL_SECONDS.observe(making.retrieval_ms / 1000)
 
-    def _write(self, making: _Making, numbered: Sequence[NumberedPassage]) -> Iterator[Event]:
-        request, settings = making.request, self._settings
+    def _assemble(self, making: Making) -> Prompt:
         window = Window(
             self._engine.context_length(),
-            request.sampling.max_tokens or settings.answer_tokens,
-            settings.prompt_margin_tokens,
+            making.request.sampling.max_tokens or self._settings.answer_tokens,
+            self._settings.prompt_margin_tokens,
         )
-        making.prompt = assemble(request.question, numbered, making.history, window, self._engine.count_messages)
-        checker = SupportChecker(making.search_query, making.prompt.passages)
-        making.draft = Draft(checker, frozenset(item.n for item in making.prompt.passages))
-        yield from self._generate(making, making.prompt)
+        count = self._engine.count_messages
+        making.prompt = assemble(making.request.question, making.numbered, making.history, window, count)
+        making.numbered = making.prompt.passages
+        checker = SupportChecker(making.search_query, making.numbered)
+        making.draft = Draft(checker, frozenset(item.n for item in making.numbered))
+        return making.prompt
 
-    def _generate(self, making: _Making, prompt: Prompt) -> Iterator[Event]:
+    def _write(self, making: Making, prompt: Prompt) -> Iterator[Event]:
+        """Generate and check; text that may still turn out to be the refusal marker is held back."""
         assert making.draft is not None
-        held = ""
-        stream = self._engine.stream_chat(
-            GenerationRequest(
-                prompt.messages,
-                making.request.sampling,
-                prompt.max_tokens,
-                top_logprobs=REPORTED_ALTERNATIVES,
-                affinity=making.request.conversation_id or making.collection_id,
-            )
+        request = GenerationRequest(
+            prompt.messages,
+            making.request.sampling,
+            prompt.max_tokens,
+            top_logprobs=REPORTED_ALTERNATIVES,
+            affinity=making.request.conversation_id or making.collection_id,
         )
-        for token in stream:
-            making.usage = token.usage or making.usage
-            making.finish_reason = token.finish_reason or making.finish_reason
-            making.logprobs.extend(token.logprobs if not token.thinking else ())
-            if token.thinking:
-                making.thinking += token.thinking
-                making.thinking_pieces += 1
-                if making.request.thinking == "show":
+        held = ""
+        with closing(self._engine.stream_chat(request)) as stream:  # type: ignore[type-var]  # a generator
+            for token in stream:
+                _note(making, token)
+                if token.thinking and making.request.thinking == "show":
                     yield Thinking(token.thinking)
-            making.raw += token.text
-            held += token.text
-            if not token.text or may_become_marker(making.raw):
-                continue
-            yield from self._timed(making, making.draft.feed(held))
-            held = ""
+                held += token.text
+                if token.text and not may_become_marker(making.raw):
+                    yield from _timed(making, making.draft.feed(held))
+                    held = ""
         if not says_not_found(making.raw):
-            yield from self._timed(making, making.draft.feed(held))
-            yield from self._timed(making, making.draft.finish())
+            yield from _timed(making, making.draft.feed(held))
+            yield from _timed(making, making.draft.finish())
 
-    def _timed(self, making: _Making, events: Iterator[Token | SentenceChecked]) -> Iterator[Event]:
-        for event in events:
-            making.ttft_ms = making.ttft_ms or making.elapsed_ms()
-            yield event
-
-    def _conclude(self, making: _Making, numbered: Sequence[NumberedPassage]) -> tuple[Answer, Receipt]:
+    def _finish(self, making: Making) -> Answer:
         assert making.found is not None
         checked = making.draft.checked if making.draft else []
-        signals = read_signals(making.found.passages, making.logprobs, [item.verdict for item in checked], making.raw)
-        probability = refusal_probability(signals) if numbered and checked else 1.0
-        refused = probability >= self._settings.refusal_threshold
-        answer = self._answer(making, numbered, refused)
-        return answer, self._receipt(making, answer, signals, probability)
-
-    def _answer(self, making: _Making, numbered: Sequence[NumberedPassage], refused: bool) -> Answer:
-        assert making.found is not None
-        request, draft = making.request, making.draft
-        if refused or draft is None:
-            text = refusal_text(making.language, request.collection, making.found.passages)
-        else:
-            text = draft.text
-        total_ms = making.elapsed_ms()
-        return Answer(
-            answer_id=uuid.uuid4().hex,
-            conversation_id=request.conversation_id
-            or self._conversations.create(making.collection_id, request.question, request.owner),
-            question=request.question,
-            collection=request.collection,
-            language=making.language,
-            answer=text,
-            refused=refused,
-            citations=[] if refused or draft is None else _citations(draft, numbered),
-            sentences=[] if refused or draft is None else [item.sentence for item in draft.checked],
-            passages=[_shown(item) for item in sorted(numbered, key=lambda item: item.passage.rank)],
-            thinking=making.thinking if request.thinking == "show" and making.thinking else None,
-            usage=Usage(**asdict(making.usage), thinking_tokens=making.thinking_pieces),
-            timing=Timing(retrieval_ms=making.retrieval_ms, ttft_ms=making.ttft_ms or total_ms, total_ms=total_ms),
-            model=self._engine.model_name() if making.prompt else "",
+        verdicts = [item.verdict for item in checked]
+        signals = read_signals(making.found.passages, making.logprobs, verdicts, making.raw)
+        probability = refusal_probability(signals) if checked else 1.0
+        threshold = self._settings.refusal_threshold
+        answer = conclude(
+            making,
+            refused=not checked or probability > threshold,
+            model=self._engine.model_name(),
+            conversation_id=self._conversation(making.request, making.collection_id),
         )
-
-    def _receipt(self, making: _Making, answer: Answer, signals: Signals, probability: float) -> Receipt:
-        assert making.found is not None
-        prompt = making.prompt
-        passages = prompt.passages if prompt else ()
-        return Receipt(
-            answer=answer,
-            owner=making.request.owner,
-            collection=making.request.collection,
-            search_query=making.search_query,
-            index_generation=making.found.generation,
-            weights=dict(making.found.weights),
-            passages=[_scores(item) for item in passages],
-            prompt=[PromptMessage(role=m.role, content=m.content) for m in (prompt.messages if prompt else ())],
-            prompt_tokens_by_part=self._parts(prompt) if prompt else {},
-            dropped_passages=prompt.dropped_passages if prompt else 0,
-            dropped_turns=prompt.dropped_turns if prompt else 0,
-            sampling=making.request.sampling,
-            max_tokens=prompt.max_tokens if prompt else 0,
-            raw=making.raw,
-            finish_reason=making.finish_reason,
-            refusal_probability=probability,
-            refusal_threshold=self._settings.refusal_threshold,
-            signals=signals.as_dict(),
-            logprobs=[_probability(entry) for entry in making.logprobs] if making.request.logprobs else [],
+        receipt = write_receipt(
+            making, answer, signals, probability=probability, threshold=threshold, count=self._engine.count_text
         )
+        self._receipts.store(receipt, making.collection_id)
+        _observe(making, answer)
+        return answer
 
-    def _parts(self, prompt: Prompt) -> dict[str, int]:
-        """Tokens of each part of the prompt; the template's own are what remains."""
-        count = self._engine.count_text
-        system, *_, last = prompt.messages
-        question = last.content.rpartition("\n\nQuestion: ")[2]
-        parts = {
-            "instruction": count(system.content),
-            "passages": sum(count(item.passage.text) for item in prompt.passages),
-            "history": sum(count(f"{turn.question}{turn.answer}") for turn in prompt.history),
-            "question": count(question),
-        }
-        return {**parts, "template": prompt.prompt_tokens - sum(parts.values())}
+    def _conversation(self, request: AskRequest, collection_id: str) -> str:
+        """The conversation that the answer belongs to; a first question begins one."""
+        if request.conversation_id is None:
+            return self._conversations.create(collection_id, request.question, request.owner)
+        self._conversations.touch(request.conversation_id)
+        return request.conversation_id
 
 
-def _shown(item: NumberedPassage) -> NearestPassage:
-    p = item.passage
-    return NearestPassage(
-        n=item.n,
-        document_id=p.document_id,
-        title=p.title,
-        uri=p.uri,
-        media_type=p.media_type,
-        page=p.page_start,
-        start=p.start,
-        end=p.end,
-        text=p.text,
-        heading_path=list(p.heading_path),
-        score=p.score,
-    )
+def _note(making: Making, token: EngineToken) -> None:
+    making.usage = token.usage or making.usage
+    making.finish_reason = token.finish_reason or making.finish_reason
+    making.raw += token.text
+    if token.thinking:
+        making.thinking += token.thinking
+        making.thinking_pieces += 1
+    else:
+        making.logprobs.extend(token.logprobs)
+    if (token.text or token.thinking) and not making.first_token_ms:
+        making.first_token_ms = making.elapsed_ms()
 
 
-def _citations(draft: Draft, numbered: Sequence[NumberedPassage]) -> list[Citation]:
-    """One citation a passage: the smallest span that holds everything it supports."""
-    passages = {item.n: item.passage for item in numbered}
-    spans: dict[int, tuple[int, int]] = {}
-    for checked in draft.checked:
-        for evidence in checked.verdict.evidence:
-            start, end = spans.get(evidence.n, (evidence.span.start, evidence.span.end))
-            spans[evidence.n] = (min(start, evidence.span.start), max(end, evidence.span.end))
-    citations = []
-    for n, (start, end) in sorted(spans.items()):
-        p = passages[n]
-        citations.append(
-            Citation(
-                n=n,
-                document_id=p.document_id,
-                document_version=p.document_version,
-                title=p.title,
-                uri=p.uri,
-                media_type=p.media_type,
-                page=p.page_start,
-                start=start,
-                end=end,
-                quote=p.text[start - p.start : end - p.start],
-                score=p.score,
-                passage_start=p.start,
-                passage_end=p.end,
-            )
-        )
-    return citations
+def _timed(making: Making, events: Iterator[Token | SentenceChecked]) -> Iterator[Event]:
+    for event in events:
+        making.ttft_ms = making.ttft_ms or making.elapsed_ms()
+        yield event
 
 
-def _scores(item: NumberedPassage) -> PassageScores:
-    p = item.passage
-    return PassageScores(
-        n=item.n,
-        rank=p.rank,
-        document_id=p.document_id,
-        document_version=p.document_version,
-        start=p.start,
-        end=p.end,
-        chunk_ids=list(p.chunk_ids),
-        score=p.score,
-        scores=asdict(p.scores),
-    )
-
-
-def _probability(entry: TokenLogprob) -> TokenProbability:
-    return TokenProbability(
-        token=entry.token, logprob=entry.logprob, alternatives={a.token: a.logprob for a in entry.alternatives}
-    )
+def _observe(making: Making, answer: Answer) -> None:
+    """Add the answer to the figures that Prometheus reads."""
+    metrics.ANSWERS.labels("refused" if answer.refused else "answered").inc()
+    metrics.ADMISSION_SECONDS.observe(making.queue_ms / 1000)
+    metrics.ANSWER_TTFT_SECONDS.observe(answer.timing.ttft_ms / 1000)
+    if answer.usage.completion_tokens > 1:
+        decode_ms = answer.timing.total_ms - making.first_token_ms
+        metrics.ANSWER_TPOT_SECONDS.observe(decode_ms / 1000 / (answer.usage.completion_tokens - 1))
+    metrics.PROMPT_TOKENS.inc(answer.usage.prompt_tokens)
+    metrics.CACHED_TOKENS.inc(answer.usage.cached_tokens)
+    metrics.COMPLETION_TOKENS.inc(answer.usage.completion_tokens)
+    metrics.THINKING_TOKENS.inc(answer.usage.thinking_tokens)
+    for sentence in answer.sentences:
+        metrics.SENTENCES.labels(str(sentence.supported).lower()).inc()

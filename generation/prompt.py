@@ -5,11 +5,12 @@ history, question. Too much for the window: the oldest history goes first, then 
 never cut. `docs/answers.md` tells why the words are these.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from folio.errors import QuestionTooLong
-from generation.answer import Turn
+from generation.answer import NearestPassage, Turn
 from generation.engine import Message
 from generation.neutral import neutralise
 from generation.sentences import split_sentences
@@ -58,6 +59,19 @@ class Window:
 def number(passages: Sequence[Passage]) -> tuple[NumberedPassage, ...]:
     """Numbers by place in the prompt: the strongest first, the second strongest last, where models attend most."""
     ordered = [passages[0], *passages[2:], passages[1]] if len(passages) > 2 else list(passages)
+    return tuple(NumberedPassage(n, passage) for n, passage in enumerate(ordered, start=1))
+
+
+def keep_places(passages: Sequence[Passage], before: Sequence[NearestPassage]) -> tuple[NumberedPassage, ...]:
+    """Numbers that leave the passages of the conversation's last answer where they stood, so that the engine's prefix
+    cache still holds them; where hardly any of them came again, everything is numbered afresh.
+    """
+    found = {(p.document_id, p.start, p.end): p for p in passages}
+    places = [(p.document_id, p.start, p.end) for p in sorted(before, key=lambda p: p.n)]
+    kept = list(itertools.takewhile(lambda place: place in found, places))
+    if len(kept) < max(1, len(passages) / 2):
+        return number(passages)
+    ordered = [found[place] for place in kept] + [p for place, p in found.items() if place not in kept]
     return tuple(NumberedPassage(n, passage) for n, passage in enumerate(ordered, start=1))
 
 

@@ -51,7 +51,7 @@ def measure(
     collection: str,
     top_k: int | None = None,
     concurrency: int = 4,
-    progress: Callable[[], None] = lambda: None,
+    progress: Callable[[], object] = lambda: None,
 ) -> list[AnswerScore]:
     """Ask all questions, `concurrency` at a time (the engine batches them)."""
 
