@@ -7,6 +7,10 @@ import structlog
 
 from folio.settings import Settings
 
+NOISY = (
+    "httpx", "httpcore", "urllib3", "sentence_transformers", "faiss", "openai", "huey", "alembic", "trafilatura",
+)  # fmt: skip
+
 
 def configure_logging(settings: Settings) -> None:
     """Send every log record, ours and the libraries', through one formatter."""
@@ -37,7 +41,7 @@ def configure_logging(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("httpx", "httpcore", "urllib3", "sentence_transformers", "faiss", "openai", "huey", "alembic", "trafilatura"):
+    for noisy in NOISY:
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
