@@ -12,7 +12,17 @@ from folio.catalog import Catalog
 from folio.services import Services
 from folio.settings import Settings
 from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sentence, Timing, Usage
+from generation.conversations import Conversations
 from generation.events import Done, Event, PassagesFound, SentenceChecked, Thinking, Token
+from generation.feedback import FeedbackStore
+from generation.receipts import Receipts
+from ingest.documents import Documents
+from ingest.lease import Leases
+from ingest.processing import ItemProcessor
+from ingest.service import Ingestion
+from retrieval.collections import Collections
+from retrieval.generations import Generations
+from retrieval.search import Searcher
 from web.app import create_app
 
 TEXT = "PagedAttention reduces KV cache fragmentation [1]."
@@ -118,27 +128,23 @@ def answerer() -> FakeAnswerer:
 @pytest.fixture
 def services(settings: Settings, catalog: Catalog, embedder, answerer: FakeAnswerer) -> Iterator[Services]:
     """Real parts around the scripted answerer, with an empty collection `default`."""
-    from retrieval.collections import Collections
-    from retrieval.generations import Generations
-    from retrieval.search import Searcher
-
     collections = Collections(catalog, embedder)
     collections.create("default")
-    missing = SimpleNamespace()
+    searcher = Searcher(catalog, embedder, settings)
     built = Services(
         settings=settings,
         catalog=catalog,
         embedder=embedder,
         collections=collections,
-        searcher=Searcher(catalog, embedder, settings),
+        searcher=searcher,
         generations=Generations(catalog, settings),
-        ingestion=missing,
-        documents=missing,
+        ingestion=Ingestion(catalog, settings, collections, searcher),
+        documents=Documents(catalog, settings, searcher),
         engine=fake_engine(),
         answerer=answerer,
-        conversations=missing,
-        receipts=missing,
-        feedback=missing,
+        conversations=Conversations(catalog),
+        receipts=Receipts(catalog),
+        feedback=FeedbackStore(catalog),
     )
     yield built
     built.searcher.close()
@@ -167,3 +173,18 @@ def unused_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@pytest.fixture
+def work(services: Services) -> Callable[[str], None]:
+    """Processes the files of a job as the worker does, here and now."""
+    settings = services.settings
+    leases = Leases(services.catalog, "test", lease_s=settings.lease_s, attempts=settings.item_attempts)
+    processor = ItemProcessor(services.catalog, services.embedder, settings, leases)
+
+    def process(job_id: str) -> None:
+        for item in services.ingestion.job(job_id).items:
+            processor.process(item.id)
+        assert services.ingestion.job(job_id).is_finished
+
+    return process

@@ -1,19 +1,19 @@
 """`/api/v1/documents`: what is in a collection: list, show, text, chunks, original file, delete with a receipt."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from flask import Response, request, send_file
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
 from folio.errors import NotFound
+from ingest.boxes import Box
+from ingest.documents import ChunkView, DeletionReceipt, DocumentPage, DocumentText, DocumentView
 from web.access import needs
 from web.api.common import Id, Name, PageQuery, Text, problems
+from web.api.described import binary, json_of
 from web.context import caller, services, state, visible
 from web.replies import reply
-
-if TYPE_CHECKING:
-    from ingest.documents import DocumentView
 
 documents_api = APIBlueprint("documents", __name__, url_prefix="/api/v1/documents", abp_tags=[Tag(name="Documents")])
 
@@ -43,13 +43,25 @@ class BoxesQuery(BaseModel):
     end: int = Field(ge=0, description="Character after the last.")
 
 
+class ChunkList(BaseModel):
+    """A document's chunks, in reading order."""
+
+    items: list[ChunkView]
+
+
+class BoxList(BaseModel):
+    """Rectangles as fractions of the page."""
+
+    boxes: list[Box]
+
+
 class TextQuery(BaseModel):
     """How to send the text."""
 
     format: Literal["json", "plain"] = Field("json", description="`plain` sends the bare text and honours ranges.")
 
 
-@documents_api.get("", responses={200: {"content": {"application/json": {}}}, **problems()})
+@documents_api.get("", responses={200: json_of(DocumentPage), **problems()})
 @needs("ask")
 def list_documents(query: DocumentsQuery) -> Response:
     """List documents, page by page."""
@@ -60,7 +72,7 @@ def list_documents(query: DocumentsQuery) -> Response:
     return reply(page)
 
 
-@documents_api.get("/<document_id>", responses={200: {"content": {"application/json": {}}}, 304: None, **problems()})
+@documents_api.get("/<document_id>", responses={200: json_of(DocumentView), 304: None, **problems()})
 @needs("ask")
 def get_document(path: DocumentPath) -> Response:
     """Show a document. The ETag changes with every version."""
@@ -68,9 +80,7 @@ def get_document(path: DocumentPath) -> Response:
     return reply(document, etag=version_tag(document))
 
 
-@documents_api.get(
-    "/<document_id>/text", responses={200: {"content": {"application/json": {}}}, 304: None, **problems(416)}
-)
+@documents_api.get("/<document_id>/text", responses={200: json_of(DocumentText), 206: None, 304: None, **problems(416)})
 @needs("ask")
 def get_text(path: DocumentPath, query: TextQuery) -> Response:
     """The canonical text, exactly as extracted; every `start` and `end` counts its characters."""
@@ -84,27 +94,25 @@ def get_text(path: DocumentPath, query: TextQuery) -> Response:
     return response
 
 
-@documents_api.get(
-    "/<document_id>/chunks", responses={200: {"content": {"application/json": {}}}, 304: None, **problems()}
-)
+@documents_api.get("/<document_id>/chunks", responses={200: json_of(ChunkList), 304: None, **problems()})
 @needs("ask")
 def get_chunks(path: DocumentPath) -> Response:
     """The chunks that searches see, in reading order."""
     document = own_document(path.document_id)
-    return reply({"items": services().documents.chunks(document.id)}, etag=version_tag(document))
+    return reply(ChunkList(items=services().documents.chunks(document.id)), etag=version_tag(document))
 
 
-@documents_api.get("/<document_id>/boxes", responses={200: {"content": {"application/json": {}}}, **problems()})
+@documents_api.get("/<document_id>/boxes", responses={200: json_of(BoxList), **problems()})
 @needs("ask")
 def get_boxes(path: DocumentPath, query: BoxesQuery) -> Response:
     """Where a span of a PDF's text lies on its page: rectangles as fractions of the page, for highlighting."""
     document = own_document(path.document_id)
-    return reply({"boxes": services().documents.page_boxes(document.id, query.page, query.start, query.end)})
+    return reply(BoxList(boxes=services().documents.page_boxes(document.id, query.page, query.start, query.end)))
 
 
 @documents_api.get(
     "/<document_id>/file",
-    responses={200: {"content": {"*/*": {}}}, 206: {"content": {"*/*": {}}}, 304: None, **problems(416)},
+    responses={200: binary(), 206: binary(), 304: None, **problems(416)},
 )
 @needs("ask")
 def get_file(path: DocumentPath) -> Response:
@@ -125,7 +133,7 @@ def get_file(path: DocumentPath) -> Response:
     return response
 
 
-@documents_api.delete("/<document_id>", responses={200: {"content": {"application/json": {}}}, **problems(412)})
+@documents_api.delete("/<document_id>", responses={200: json_of(DeletionReceipt), **problems(412)})
 @needs("ingest")
 def delete_document(path: DocumentPath) -> Response:
     """Delete a document; the receipt says that neither index nor catalog returns it any more."""
@@ -137,7 +145,7 @@ def delete_document(path: DocumentPath) -> Response:
     return reply(receipt)
 
 
-def own_document(document_id: str) -> "DocumentView":
+def own_document(document_id: str) -> DocumentView:
     """A document that the caller may see.
 
     Raises:
@@ -153,6 +161,6 @@ def own_document(document_id: str) -> "DocumentView":
     return document
 
 
-def version_tag(document: "DocumentView") -> str:
+def version_tag(document: DocumentView) -> str:
     """The ETag of everything derived from this version of a document."""
     return f"{document.id}-{document.version}-{document.updated_at.timestamp():.0f}"

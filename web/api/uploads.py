@@ -1,5 +1,6 @@
 """`POST /api/v1/documents`: files, a URL, or a text come in and become a job for the ingest worker."""
 
+import io
 import json
 import re
 from typing import Any, BinaryIO, cast
@@ -127,6 +128,12 @@ def _from_files(key: str) -> JobView:
 def _store(upload: FileStorage, destination: Destination) -> IncomingFile:
     name = _clean_name(upload.filename or "")
     limit = services().settings.max_file_mib * 2**20
+    size = upload.stream.seek(0, io.SEEK_END)
+    upload.stream.seek(0)
+    if size > limit:
+        raise NotAcceptedByHttp(
+            413, f"{name} is larger than {limit // 2**20} MiB. Split it or raise FOLIO_MAX_FILE_MIB."
+        )
     stored = services().ingestion.store_upload(cast(BinaryIO, upload.stream), filename=name, max_bytes=limit)
     return IncomingFile(
         uri=f"upload:{name}",
