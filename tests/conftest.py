@@ -1,11 +1,17 @@
 """Fixtures that every test may use: a temporary Folio, the real embedder, and one real engine for the whole run."""
 
+import functools
 import os
+import socket
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from folio.catalog import Catalog
@@ -59,3 +65,76 @@ def engine_url() -> Iterator[str]:
                 yield command.url
             finally:
                 stop_group(process)
+
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def free_port() -> int:
+    """A port nobody listens on right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running_folio(folder: Path, *arguments: str, **environment: str) -> Iterator[str]:
+    """A real `folio serve` with its state in `folder`; gives its address once the page is up."""
+    port = free_port()
+    variables = {**os.environ, "FOLIO_DATA_DIR": str(folder), "FOLIO_PORT": str(port), **environment}
+    log = folder / "serve.log"
+    folder.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "folio", "serve", *arguments], cwd=ROOT, env=variables, stdout=output, stderr=output
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_until(lambda: answers(f"{address}/healthz"), process, log)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(120)
+
+
+def answers(url: str) -> bool:
+    """Whether a GET of `url` gives 200 now."""
+    try:
+        return httpx.get(url, timeout=5).status_code == httpx.codes.OK
+    except httpx.HTTPError:
+        return False
+
+
+def wait_until(
+    condition: Callable[[], bool], process: "subprocess.Popen[bytes]", log: Path, timeout_s: float = 300
+) -> None:
+    """Poll `condition`; fail with the end of the log when the process ends or the time is over."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        over = time.monotonic() > deadline or process.poll() is not None
+        assert not over, log.read_text(encoding="utf-8", errors="replace")[-3000:]
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="session")
+def live_server(engine_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a whole Folio (web, worker, real engine) with the sample documents in its default collection."""
+    folder = tmp_path_factory.mktemp("live")
+    with running_folio(folder, "--ingest", "data/en", "--ingest", "data/zh", FOLIO_ENGINE_URL=engine_url) as address:
+        deadline = time.monotonic() + 300
+        while not (answers(f"{address}/readyz") and _samples_are_in(address)):
+            assert time.monotonic() < deadline, (folder / "serve.log").read_text(encoding="utf-8")[-3000:]
+            time.sleep(0.3)
+        yield address
+
+
+def _samples_are_in(address: str) -> bool:
+    jobs = httpx.get(f"{address}/api/v1/jobs", timeout=10).json()["items"]
+    return bool(jobs) and jobs[-1]["state"] == "done"
+
+
+@pytest.fixture
+def start_folio(tmp_path: Path) -> Callable[..., AbstractContextManager[str]]:
+    """Starts a real `folio serve`, its state in `tmp_path / "folio"`, for as long as a with-block runs."""
+    return functools.partial(running_folio, tmp_path / "folio")
