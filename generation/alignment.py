@@ -6,10 +6,14 @@ clause that tells it, and what it takes from other clauses must be something tha
 
 import itertools
 import re
+from difflib import SequenceMatcher
 
 from generation import facts
 from generation.reading import HAN, Clause, Reading
 from retrieval.analysis import terms
+
+COPIED = 0.8  # of the claim in one piece
+FEW_TERMS = 2  # a clause with fewer says nothing by itself
 
 _PASSIVE = re.compile(r"\bby\b|被|由")
 _BETWEEN_PARTIES = re.compile(r"[在于是由被把将对给了的和与\W\d]|击败|打败|战胜|发现|提出|超过|属于|导致|包含")
@@ -26,16 +30,29 @@ _DENIAL_BEFORE = re.compile(r"(?:\bnot|\bno|\bnever|\bwithout|n't)\s+(?:\w+\s+){
 def misaligned(claim: Reading, source: Reading, question: Reading) -> str:
     """What in the claim belongs to something else in the source; empty when all fits."""
     clauses = source.clauses()
-    if not clauses:
+    if not clauses or _copied(claim, source, question):
         return ""
-    told = _telling_clause(claim, clauses, question)
-    return (
-        _denied(claim, told, source, question)
-        or _number_of_another(claim, told, clauses, question)
-        or _name_from_elsewhere(claim, told, clauses, question)
-        or _words_from_elsewhere(claim, told, source, question)
-        or _roles_swapped(claim, source)
-    )
+    for part in claim.clauses():
+        if len(part.read.terms) < FEW_TERMS and len(claim.terms) >= FEW_TERMS:
+            continue
+        told = _telling_clause(part.read, clauses, question)
+        problem = (
+            _denied(part.read, told, source, question)
+            or _number_of_another(part.read, told, clauses, question)
+            or _name_from_elsewhere(part.read, told, clauses, question)
+            or _words_from_elsewhere(part.read, told, source, question)
+        )
+        if problem:
+            return problem
+    return _roles_swapped(claim, source)
+
+
+def _copied(claim: Reading, source: Reading, question: Reading) -> bool:
+    """Whether the claim, all that it adds included, is one stretch of the source and denies as much as that does."""
+    match = SequenceMatcher(None, claim.lowered, source.lowered, autojunk=False).find_longest_match()
+    stretch = claim.lowered[match.a : match.a + match.size]
+    whole = match.size >= COPIED * len(claim.text) and claim.terms - question.terms <= set(terms(stretch))
+    return whole and facts.negations(stretch) == facts.negations(claim.text)
 
 
 def _telling_clause(claim: Reading, clauses: list[Clause], question: Reading) -> Clause:
@@ -53,6 +70,8 @@ def _telling_clause(claim: Reading, clauses: list[Clause], question: Reading) ->
 
 def _denied(claim: Reading, told: Clause, source: Reading, question: Reading) -> str:
     denies = facts.negations(claim.text) % 2
+    if denies and facts.negations(question.text) % 2:
+        return ""  # it repeats what was asked
     if denies != facts.negations(told.read.text) % 2:
         return "one denies what the other says"
     if not denies:

@@ -16,9 +16,17 @@ from generation.sentences import MARKERS, split_sentences
 from generation.support import SupportChecker, Verdict
 
 _MARKER = re.compile(MARKERS, re.IGNORECASE)
-_OPEN_MARKER = r"[\[【][^\]】\n]{0,24}"
+_ROUND = r"\s*[(（][^)）\n]{0,30}"
+_OPEN = rf"(?:\s*[\[【][^\]】\n]{{0,24}}|{_ROUND})"
+# Round brackets around marks, or around a lone number at the end, which small models write for a mark.
+_BRACKETED = re.compile(
+    rf"\s*[(（]\s*(?:from|see|source|sources|来自|来源|见|参见)?\s*:?\s*{MARKERS}+\s*[)）]"
+    r"|\s*[(（](?:source\s*|来源\s*)?(?P<lone>\d)[)）](?=\W*$)",
+    re.IGNORECASE,
+)
 # What may still belong to a sentence's end: stops, closing quotes, blanks, marks, an opened mark.
-_HELD = re.compile(rf"(?:[.!?…。！？\"'”’」』）)\s]|{MARKERS}|{_OPEN_MARKER}$)*$", re.IGNORECASE)
+_HELD = re.compile(rf"(?:[.!?…。！？\"'”’」』）)\s]|{MARKERS}|{_ROUND}[)）]|{_OPEN}$)*$", re.IGNORECASE)
+_ONLY_MARKS = re.compile(rf"(?:\s|{MARKERS})*(?:{_OPEN})?", re.IGNORECASE)
 _STOP = re.compile(r"[.!?…。！？]+[\"'”’」』）)]*$")
 _DIGITS = re.compile(r"\d+")
 
@@ -49,6 +57,8 @@ class Draft:
         self.raw += piece
         self._pending += piece
         spans = split_sentences(self._pending, line_ends=True)
+        if len(spans) > 1 and _ONLY_MARKS.fullmatch(self._pending, spans[-2].end):
+            spans.pop()  # what looks like a new sentence may become a mark of the last one
         for span, following in itertools.pairwise(spans):
             yield from self._finish(self._pending[span.start : span.end], self._pending[span.end : following.start])
         if len(spans) > 1:
@@ -98,11 +108,12 @@ class Draft:
 
 
 def _clean(raw: str) -> str:
-    return _MARKER.sub("", raw)
+    return _MARKER.sub("", _BRACKETED.sub("", raw))
 
 
 def _cited(raw: str) -> list[int]:
-    return [int(digits) for mark in _MARKER.findall(raw) for digits in _DIGITS.findall(mark)]
+    lone = [int(m["lone"]) for m in _BRACKETED.finditer(raw) if m["lone"]]
+    return lone + [int(digits) for mark in _MARKER.findall(raw) for digits in _DIGITS.findall(mark)]
 
 
 def _with_marks(body: str, numbers: Sequence[int]) -> str:

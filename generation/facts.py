@@ -90,7 +90,9 @@ _OPPOSITES = tuple(
         (r"\balways\b|总是", r"\bnever\b|从不|从未"),
     )
 )  # fmt: skip
-_NAME = re.compile(r"[A-Z][\w'’-]*[\w]|[A-Z]{2,}|[a-z]+[A-Z]\w*|[A-Za-z]+\d[\w.-]*\w?")
+_NAME = re.compile(
+    r"[A-ZÀ-Þ][A-Za-zÀ-ÿ0-9'’-]*[A-Za-zÀ-ÿ0-9]|[A-Z]{2,}|[a-z]+[A-Z][A-Za-z0-9]*|[A-Za-z]+\d(?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
+)
 _NOT_NAMES = re.compile(
     "The|A|An|In|On|At|Of|For|From|By|With|And|Or|But|It|Its|This|That|These|Those|He|She|They|We|You|I|"
     "His|Her|Their|There|Here|When|Where|Who|What|Which|Why|How|If|As|To|Is|Are|Was|Were|Be|Yes|No|Not|"

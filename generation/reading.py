@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from generation import facts
 from retrieval.analysis import terms
 
+JOINED_WORDS = 4
 HAN = re.compile(r"[\u3400-\u9fff]")
 _DATE = re.compile(r"[\d年月日号]|\b(?:in|on|of|January|February|March|April|May|June|July|August|September|October|"
                    r"November|December)\b", re.IGNORECASE)  # fmt: skip
 _WORD = re.compile(r"\w")
 _CLAUSE = re.compile(
-    r"(?<!\d)[,，](?!\d{3})|[,，](?!\d)|[;；、()（）。！？]|[.!?](?=\s|$)|\b(?:while|whereas|but|and)\b|而(?!且)|但是?",
+    r"(?<!\d)[,，](?!\d{3})|[,，](?!\d)|[;；()（）。！？]|[.!?](?=\s|$)|\b(?:while|whereas|but|and)\b|而(?!且)|但是?",
     re.IGNORECASE,
 )
 
@@ -45,16 +46,23 @@ class Reading:
         return {number.value for number in self.numbers}
 
     def clauses(self) -> "list[Clause]":
-        """The text cut at commas, semicolons, brackets and conjunctions; a date alone stays with what follows."""
+        """The text cut at commas, semicolons, brackets and conjunctions."""
         pieces, start = [], 0
         for match in (*_CLAUSE.finditer(self.text), None):
             end = match.start() if match else len(self.text)
-            if match and not _WORD.search(_DATE.sub(" ", self.text[start:end])):
+            if match and self._goes_on(start, match):
                 continue
             if self.text[start:end].strip():
                 pieces.append(Clause(start, Reading.of(self.text[start:end])))
             start = match.end() if match else end
         return pieces
+
+    def _goes_on(self, start: int, match: re.Match[str]) -> bool:
+        """A date alone belongs to what follows, and `and` joins two names rather than two clauses after few words."""
+        piece = self.text[start : match.start()]
+        if not _WORD.search(_DATE.sub(" ", piece)):
+            return True
+        return match.group().lower() == "and" and len(piece.split()) < JOINED_WORDS
 
 
 @dataclass(frozen=True)

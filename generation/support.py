@@ -20,6 +20,8 @@ from retrieval.analysis import terms
 NEW_TERMS_COVERED = 0.6  # of what the claim adds to the question; below it paraphrase and invention look alike
 CJK_NEW_TERMS_COVERED = 0.5  # pairs of characters break at every rewording
 CLAIM_COVERED = 0.4
+SUBJECT_HELD = 0.5  # of the words that the claim repeats from the question
+CJK_SUBJECT_HELD = 0.2
 _FUNCTION_CHARACTERS = frozenset(
     "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
     "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
@@ -199,4 +201,5 @@ def _subject_differs(claim: Reading, source: Reading, context: Reading, question
     """What the claim takes from the question must be what the passage is about."""
     restated = claim.terms & question.terms
     held = restated & (source.terms | context.terms)
-    return "the passage is about something else" if len(held) < len(restated) / 2 else ""
+    needed = CJK_SUBJECT_HELD if HAN.search(claim.text) else SUBJECT_HELD
+    return "the passage is about something else" if len(held) < len(restated) * needed else ""
