@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.hostile, pytest.mark.engine]
 
 QUESTION = {"question": "Describe the harbour, its master, its fees and its tides in ten sentences.", "stream": True}
 TEXT = (
-    "The harbour of Quillmouth lies in the bay of Brennow. Its master is Odette Varga. Mooring costs 14 florins a night. "
+    "The harbour of Quillmouth lies in the bay of Brennow. Its master is Odette Varga. Mooring costs 14 florins. "
     "The tide rises by 6 metres. The lighthouse was built in 1871. The quay is 900 metres long. Ferries leave at noon."
 )
 
@@ -70,7 +70,7 @@ def test_killing_the_engine_in_mid_answer_ends_that_answer_with_an_error_and_it_
         assert upload.status_code == 202, upload.text
         wait_ready(address)
         processes = children(serve_pid(tmp_path / "folio"))
-        assert set(processes) == {"web", "worker", "engine"}
+        assert {"worker", "engine"} <= set(processes)
         events: list[tuple[float, str, dict]] = []
         first_token = threading.Event()
         reader = threading.Thread(target=stream, args=(address, first_token, events))
