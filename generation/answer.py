@@ -18,7 +18,7 @@ class Sampling(BaseModel):
     top_k: int = Field(0, ge=0, description="0 means no limit.")
     min_p: float = Field(0.0, ge=0, le=1)
     max_tokens: int | None = Field(None, ge=1, le=8192)
-    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
+    seed: int | None = Field(None, ge=-(2**53), le=2**53)
     stop: list[str] = Field(default_factory=list, max_length=4)
 
 

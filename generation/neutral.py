@@ -9,7 +9,7 @@ import re
 # `<tool_call>`, and Folio's own fence. A blank after the first character splits the token for every known tokenizer.
 _CONTROL = re.compile(
     r"<[|｜]|[|｜]>|<(?=/?(?:s|unk|pad|bos|eos|source|sources|think|tools?|tool_call|tool_response|"
-    r"(?:start|end|begin)_of_\w+)\b)"
+    r"(?:start|end|begin)_of_\w+)\b[^<>\n]{0,40}>)"
     r"|<(?=/?SYS>)|<(?=<SYS)|\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT)\])",
     re.IGNORECASE,
 )
