@@ -1,7 +1,7 @@
 """From ranked chunks to passages: joined to the catalog, neighbours merged, few from any one document."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
@@ -10,6 +10,15 @@ from sqlalchemy.orm import Session
 from folio.catalog.models import Chunk, Document
 from retrieval.passages import Passage
 from retrieval.ranking import Ranked
+
+
+@dataclass(frozen=True)
+class DocumentRanking:
+    """URIs of documents by their best chunk, best first: fused, and by each leg alone."""
+
+    fused: list[str]
+    dense: list[str]
+    lexical: list[str]
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,27 @@ def assemble(
             taken[item.passage.document_id] += 1
             chosen.append(replace(item.passage, rank=len(chosen) + 1))
     return tuple(chosen)
+
+
+def rank_documents(session: Session, ranked: Sequence[Ranked], depth: int) -> DocumentRanking:
+    """At most `depth` documents in each ranking."""
+    rows = session.execute(
+        select(Chunk.id, Document.uri)
+        .join(Document, Document.id == Chunk.document_id)
+        .where(Chunk.id.in_([item.chunk_id for item in ranked]))
+    )
+    uris = {row[0]: row[1] for row in rows}
+
+    def documents(chunk_ids: Iterable[int]) -> list[str]:
+        return list(dict.fromkeys(uris[chunk_id] for chunk_id in chunk_ids if chunk_id in uris))[:depth]
+
+    dense = sorted((item.scores.dense_rank, item.chunk_id) for item in ranked if item.scores.dense_rank)
+    lexical = sorted((item.scores.lexical_rank, item.chunk_id) for item in ranked if item.scores.lexical_rank)
+    return DocumentRanking(
+        documents(item.chunk_id for item in ranked),
+        documents(chunk_id for _, chunk_id in dense),
+        documents(chunk_id for _, chunk_id in lexical),
+    )
 
 
 def read_texts(session: Session, chunk_ids: Sequence[int]) -> list[tuple[str, str]]:

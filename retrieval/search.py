@@ -14,16 +14,17 @@ from folio.settings import Settings
 from retrieval.calibration import Calibration, calibrate
 from retrieval.changes import newest_sequence
 from retrieval.collections import DEFAULT_COLLECTION, require_fingerprint
-from retrieval.context import assemble, read_texts
+from retrieval.context import DocumentRanking, assemble, rank_documents, read_texts
 from retrieval.coverage import with_coverage
 from retrieval.embedder import Embedder
 from retrieval.filtering import allowed_documents
+from retrieval.fusion import Weights
 from retrieval.generation_files import GenerationStore
 from retrieval.generations import Generations
 from retrieval.language import query_language
 from retrieval.live import LiveIndex, Snapshot
 from retrieval.passages import Filters, SearchResult, SearchTiming
-from retrieval.ranking import Question, rank
+from retrieval.ranking import Question, Ranked, rank
 from retrieval.stopwatch import Stopwatch
 
 PASSAGES_PER_DOCUMENT = 3
@@ -37,6 +38,17 @@ class _Scope:
     calibration: Calibration
     sequence: int
     documents: Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Ranked chunks and how they were found."""
+
+    snapshot: Snapshot
+    language: str
+    weights: Weights
+    ranked: list[Ranked]
+    watch: Stopwatch
 
 
 class Searcher:
@@ -92,45 +104,48 @@ class Searcher:
             NotFound: there is no such collection.
             EmbedderMismatch: the collection was embedded by another model.
         """
-        if not query.strip():
-            raise EmptyQuestion("The question is empty. Write what you want to know.")
-        watch = Stopwatch()
         limit = top_k or self._settings.top_k
-        scope = self._scope(collection, filters)
-        snapshot = self._index(scope.collection_id).snapshot(scope.sequence)
-        language = query_language(query)
-        weights = self._calibration(scope, snapshot).weights(language)
-        with watch.time("embed"):
-            question = Question(snapshot.lexical.query_terms(query), self._embedder.embed_query(query))
-        with self._catalog.read() as session:
-            ranked = rank(
-                snapshot,
-                question,
-                weights,
-                max(self._settings.candidates, 2 * limit),
-                scope.documents,
-                functools.partial(read_texts, session),
-                watch,
+        found = self._rank(query, collection, max(self._settings.candidates, 2 * limit), filters)
+        with found.watch.time("fuse"), self._catalog.read() as session:
+            passages = assemble(
+                session,
+                found.ranked[: 2 * limit + 10],
+                top_k=limit,
+                merge_neighbours=merge_neighbours,
+                per_document=limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT,
             )
-            with watch.time("fuse"):
-                per_document = limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT
-                passages = assemble(
-                    session,
-                    ranked[: 2 * limit + 10],
-                    top_k=limit,
-                    merge_neighbours=merge_neighbours,
-                    per_document=per_document,
-                )
-                passages = with_coverage(passages, query, snapshot.lexical)
+            passages = with_coverage(passages, query, found.snapshot.lexical)
         return SearchResult(
             query=query,
             collection=collection,
             passages=passages,
-            timing=_timing(watch),
-            generation=f"{snapshot.generation}+{snapshot.sequence}",
-            weights=weights.as_dict(),
-            language=language,
+            timing=_timing(found.watch),
+            generation=f"{found.snapshot.generation}+{found.snapshot.sequence}",
+            weights=found.weights.as_dict(),
+            language=found.language,
         )
+
+    def rank_documents(
+        self,
+        query: str,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        depth: int = 100,
+        filters: Filters = Filters(),  # noqa: B008
+    ) -> DocumentRanking:
+        """Whole documents by their best chunk, fused and by each leg alone: what evaluations compare.
+
+        Args:
+            depth: most documents in each ranking.
+
+        Raises:
+            EmptyQuestion: there is nothing to search for.
+            NotFound: there is no such collection.
+            EmbedderMismatch: the collection was embedded by another model.
+        """
+        found = self._rank(query, collection, max(self._settings.candidates, 2 * depth), filters)
+        with self._catalog.read() as session:
+            return rank_documents(session, found.ranked, depth)
 
     def calibrate(self, collection: str = DEFAULT_COLLECTION) -> Calibration:
         """Measure each leg on the collection's own passages and keep the result with the collection.
@@ -163,6 +178,21 @@ class Searcher:
             for live in self._live.values():
                 live.close()
             self._live.clear()
+
+    def _rank(self, query: str, collection: str, candidates: int, filters: Filters) -> _Found:
+        if not query.strip():
+            raise EmptyQuestion("The question is empty. Write what you want to know.")
+        watch = Stopwatch()
+        scope = self._scope(collection, filters)
+        snapshot = self._index(scope.collection_id).snapshot(scope.sequence)
+        language = query_language(query)
+        weights = self._calibration(scope, snapshot).weights(language)
+        with watch.time("embed"):
+            question = Question(snapshot.lexical.query_terms(query), self._embedder.embed_query(query))
+        with self._catalog.read() as session:
+            texts = functools.partial(read_texts, session)
+            ranked = rank(snapshot, question, weights, candidates, scope.documents, texts, watch)
+        return _Found(snapshot, language, weights, ranked, watch)
 
     def _scope(self, collection: str, filters: Filters) -> _Scope:
         with self._catalog.read() as session:

@@ -1,0 +1,1 @@
+"""Measures retrieval on judged questions: datasets in, figures, comparisons and a report out."""
