@@ -42,18 +42,17 @@ class Signals:
 class Weights:
     """Of the logistic regression; a higher sum means: refuse."""
 
-    bias: float = 1.2
-    refuse_logit: float = 0.25
-    answer_logprob: float = -1.0
-    supported: float = -2.5
-    coverage: float = -3.0
-    dense: float = 0.0
+    bias: float = 5.7
+    refuse_logit: float = 0.07
+    answer_logprob: float = -2.1
+    supported: float = -0.7
+    coverage: float = -6.1
+    dense: float = -6.2
+    said_not_found: float = 1.2
 
 
 def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float:
     """How likely it is that the passages do not hold the answer, 0 to 1."""
-    if signals.said_not_found:
-        return 1.0
     total = (
         weights.bias
         + weights.refuse_logit * signals.refuse_logit
@@ -61,6 +60,7 @@ def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float
         + weights.supported * signals.supported
         + weights.coverage * signals.coverage
         + weights.dense * signals.dense
+        + weights.said_not_found * signals.said_not_found
     )
     return 1 / (1 + math.exp(-total))
 

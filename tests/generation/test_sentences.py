@@ -1,5 +1,7 @@
 """Sentences are found in English, Chinese and mixed text, as exact spans."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,6 @@ def test_a_wrapped_line_of_a_document_is_one_sentence() -> None:
 @given(st.text(alphabet="ab .。！?\n[1]（）", max_size=60))
 def test_spans_never_overlap_and_lose_no_letter(text: str) -> None:
     spans = split_sentences(text)
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end <= b.start for a, b in itertools.pairwise(spans))
     kept = "".join(span.of(text) for span in spans)
     assert [c for c in kept if c.isalnum()] == [c for c in text if c.isalnum()]
