@@ -12,7 +12,7 @@ from folio.settings import Settings
 
 JSON_BYTES = 2 * 2**20
 MAX_FORM_PARTS = 20_000
-UPLOADS = ("uploads.add_documents",)
+UPLOADS = ("documents.add_documents",)
 
 
 class Json(DefaultJSONProvider):

@@ -1,7 +1,5 @@
 """`/api/v1/collections`: create, list, show, delete."""
 
-from typing import Annotated
-
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
@@ -9,7 +7,7 @@ from pydantic import BaseModel, Field
 from folio.errors import Forbidden
 from retrieval.collections import CollectionInfo, DeletedCollection
 from web.access import needs
-from web.api.common import Body, Name, Text, problems
+from web.api.common import Body, Name, NewName, Text, problems
 from web.api.described import json_of
 from web.context import caller, services, state, visible
 from web.replies import reply
@@ -17,10 +15,6 @@ from web.replies import reply
 collections_api = APIBlueprint(
     "collections", __name__, url_prefix="/api/v1/collections", abp_tags=[Tag(name="Collections")]
 )
-
-
-NAME_PATTERN = Field(max_length=100, json_schema_extra={"pattern": r"^[^\W_][\w .-]*$"})
-NewName = Annotated[Name, NAME_PATTERN]
 
 
 class CollectionBody(Body):

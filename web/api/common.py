@@ -38,6 +38,9 @@ Text = Annotated[str, AfterValidator(_without_nul), NO_NUL]
 Question = Annotated[str, AfterValidator(_without_nul), NOT_BLANK]  # blank has an error of its own
 FullText = Annotated[Question, AfterValidator(_not_blank)]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
+NewName = Annotated[
+    Name, Field(max_length=100, json_schema_extra={"pattern": r"^[^\W_][\w .-]*$"})
+]  # as `Collections.create` takes it
 Id = Annotated[Text, Field(min_length=1, max_length=64)]
 Moment = Annotated[datetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(_in_utc)]
 
@@ -58,7 +61,7 @@ class FiltersBody(Body):
     uri_prefix: Text = Field("", max_length=2000)
     modified_after: Moment | None = None
     modified_before: Moment | None = None
-    metadata: dict[Name, Text] = Field(default_factory=dict, max_length=50)
+    metadata: dict[str, Text] = Field(default_factory=dict, max_length=50)
 
     def to_filters(self) -> Filters:
         """As retrieval takes them."""

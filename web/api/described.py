@@ -23,9 +23,22 @@ def json_or_events(kind: Any) -> dict[str, Any]:
     return described
 
 
+def json_or_text(kind: Any) -> dict[str, Any]:
+    """A reply that is JSON, or plain text where the request asked for that."""
+    described = json_of(kind)
+    described["content"] |= plain_text()["content"]
+    return described
+
+
+def plain_text() -> dict[str, Any]:
+    """A reply of plain text."""
+    return {"content": {"text/plain": {"schema": {"type": "string"}}}}
+
+
 def events() -> dict[str, Any]:
     """A reply of server-sent events."""
-    return {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    fields = {"event": {"type": "string"}, "data": {"type": "string"}, "id": {"type": "string"}}
+    return {"content": {"text/event-stream": {"schema": {"type": "object", "properties": fields}}}}
 
 
 def binary() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ingest.boxes import Box
 from ingest.documents import ChunkView, DeletionReceipt, DocumentPage, DocumentText, DocumentView
 from web.access import needs
 from web.api.common import Id, Name, PageQuery, Text, problems
-from web.api.described import binary, json_of
+from web.api.described import binary, json_of, json_or_text, plain_text
 from web.context import caller, services, state, visible
 from web.replies import reply
 
@@ -80,7 +80,9 @@ def get_document(path: DocumentPath) -> Response:
     return reply(document, etag=version_tag(document))
 
 
-@documents_api.get("/<document_id>/text", responses={200: json_of(DocumentText), 206: None, 304: None, **problems(416)})
+@documents_api.get(
+    "/<document_id>/text", responses={200: json_or_text(DocumentText), 206: plain_text(), 304: None, **problems(416)}
+)
 @needs("ask")
 def get_text(path: DocumentPath, query: TextQuery) -> Response:
     """The canonical text, exactly as extracted; every `start` and `end` counts its characters."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from folio.audit import AuditLine
 from folio.keys import KeyView, NewKey
 from web.access import needs
-from web.api.common import Body, Id, Name, problems
+from web.api.common import Body, FullText, Id, Name, problems
 from web.context import caller, state
 from web.replies import reply
 
@@ -19,7 +19,7 @@ keys_api = APIBlueprint("keys", __name__, url_prefix="/api/v1", abp_tags=[Tag(na
 class KeyBody(Body):
     """A key to make."""
 
-    name: Name = Field(description="Who or what will use it.")
+    name: FullText = Field(max_length=200, description="Who or what will use it.")
     scopes: list[Literal["ask", "ingest", "admin"]] = Field(min_length=1, max_length=3)
     collections: list[Name] = Field(default_factory=list, max_length=1000, description="Empty means all collections.")
 

@@ -6,7 +6,6 @@ import re
 from typing import Any, BinaryIO, cast
 
 from flask import Response, abort, request
-from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from werkzeug.datastructures import FileStorage
 
@@ -14,27 +13,27 @@ from folio.errors import Forbidden, InvalidRequest
 from ingest.parsers.registry import media_type_of
 from ingest.service import IncomingFile, JobView
 from web.access import needs
-from web.api.common import Body, Name, Text, problems
+from web.api.common import Body, Name, NewName, Text, problems
+from web.api.documents import documents_api
 from web.context import caller, services, state
 from web.errors import NotAcceptedByHttp, validation_response
 from web.replies import reply
 
-uploads_api = APIBlueprint("uploads", __name__, url_prefix="/api/v1/documents", abp_tags=[Tag(name="Documents")])
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Destination(Body):
     """Where the documents go and what is said of them."""
 
-    collection: Name = "default"
+    collection: NewName = "default"
     tags: list[Name] = Field(default_factory=list, max_length=100)
-    meta: dict[Name, Text] = Field(default_factory=dict, max_length=50, description="Own facts, for filters.")
+    meta: dict[str, Text] = Field(default_factory=dict, max_length=50, description="Own facts, for filters.")
 
 
 class FromUrl(Destination):
     """A page or file to fetch."""
 
-    url: Text = Field(max_length=2000, pattern="^https?://")
+    url: str = Field(max_length=2000, pattern=r"^https?://[^\x00]+$")
 
 
 class FromText(Destination):
@@ -55,7 +54,12 @@ FORM_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["files"],
     "properties": {
-        "files": {"type": "array", "items": {"type": "string", "format": "binary"}, "description": "Repeat for each."},
+        "files": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "format": "binary"},
+            "description": "Repeat for each.",
+        },
         "collection": {"type": "string", "default": "default"},
         "tags": {"type": "array", "items": {"type": "string"}, "description": "Repeat for each."},
         "meta": {"type": "string", "description": 'A JSON object of strings, as `{"author": "Li"}`.'},
@@ -70,7 +74,7 @@ REQUEST_BODY = {
 }
 
 
-@uploads_api.post(
+@documents_api.post(
     "", openapi_extensions={"requestBody": REQUEST_BODY}, responses={202: JobAccepted, **problems(409, 413, 415)}
 )
 @needs("ingest")
@@ -110,7 +114,10 @@ def _from_json(key: str) -> JobView:
 
 def _from_files(key: str) -> JobView:
     meta = _meta(request.form.get("meta", ""))
-    fields = {"collection": request.form.get("collection", "default"), "tags": request.form.getlist("tags")}
+    fields = {
+        "collection": request.form.get("collection", "default"),
+        "tags": [tag for tag in request.form.getlist("tags") if tag],
+    }
     try:
         destination = Destination.model_validate({**fields, "meta": meta})
     except ValidationError as exc:

@@ -62,7 +62,7 @@ class ChatBody(Body):
     top_p: float | None = Field(1.0, gt=0, le=1)
     max_tokens: int | None = Field(None, ge=1, le=8192)
     max_completion_tokens: int | None = Field(None, ge=1, le=8192)
-    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
+    seed: int | None = Field(None, ge=-(2**53), le=2**53)
     stop: Text | Annotated[list[Text], Field(max_length=4)] | None = None
     n: Literal[1] | None = 1
     frequency_penalty: Annotated[float, Field(ge=0, le=0)] | None = 0.0
