@@ -4,14 +4,17 @@ Catalog, search, conversations, receipts and feedback are real; documents, jobs 
 `tests/web/browser/test_browser_main_path.py` goes the main way with every part real.
 """
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from werkzeug.serving import make_server
+from werkzeug.wsgi import ClosingIterator
 
 from folio.catalog import Catalog
 from folio.services import Services
@@ -89,9 +92,24 @@ def serious_violations() -> Callable[[Page], list[str]]:
     return check
 
 
+class Cutter:
+    """Ends the next answer's connection after `cut_after` pieces, as a broken network would; 0 leaves it whole."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.cut_after = 0
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        body = self.app(environ, start_response)
+        if not self.cut_after or environ["PATH_INFO"] != "/api/v1/ask":
+            return body
+        pieces, self.cut_after = self.cut_after, 0
+        return ClosingIterator(itertools.islice(iter(body), pieces), body.close)
+
+
 @pytest.fixture
 def folio(settings: Settings, catalog: Catalog, embedder, site_parts) -> Iterator[SimpleNamespace]:
-    """A running Folio: `.url`, and `.engine` to say whether the model is ready."""
+    """A running Folio: `.url`, `.engine` to say whether the model is ready, `.cutter` to break a connection."""
     from generation.conversations import Conversations
     from generation.feedback import FeedbackStore
     from generation.receipts import Receipts
@@ -120,10 +138,13 @@ def folio(settings: Settings, catalog: Catalog, embedder, site_parts) -> Iterato
         receipts=Receipts(catalog),
         feedback=FeedbackStore(catalog),
     )
-    server = make_server("127.0.0.1", 0, create_app(services), threaded=True)
+    app = create_app(services)
+    app.wsgi_app = cutter = Cutter(app.wsgi_app)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", engine=parts.engine.state, services=services)
+    url = f"http://127.0.0.1:{server.server_port}"
+    yield SimpleNamespace(url=url, engine=parts.engine.state, services=services, cutter=cutter)
     server.shutdown()
     thread.join()
     server.server_close()

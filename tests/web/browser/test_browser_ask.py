@@ -175,3 +175,14 @@ def test_slash_focuses_the_question_and_the_switches_work(folio, open_page) -> N
     page.click("#language")
     expect(page.locator("h1")).to_have_text("向你的文档提问")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_broken_connection_goes_on_where_it_was(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    folio.cutter.cut_after = 4
+    with page.expect_request(lambda request: "last-event-id" in request.headers):
+        ask(page, "slow please")
+    prose = page.locator(".prose.final")
+    expect(prose).to_contain_text("It was built in 1987", timeout=20_000)
+    assert prose.inner_text().count("The lamp") == 1

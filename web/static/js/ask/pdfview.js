@@ -6,6 +6,8 @@ import { t } from "../i18n.js";
 
 const LIBRARY = "/static/vendor/pdfjs-5.6.205";
 const MAX_WIDTH_PX = 1100;
+const MIN_WIDTH_PX = 560; // below it, body text is too small to read; a phone scrolls sideways instead
+const MARGIN_PX = 12;
 let opened = { id: "", pdf: null };
 
 /** Draw the page of `target` (`{document_id, page, start, end}`) to fit `room`. */
@@ -29,8 +31,12 @@ export async function drawPdf(target, room) {
 
   await show(number.now);
   if (!sheet.querySelector(".pdf-mark")) bar.append(h("p", { class: "pdf-note small muted" }, t("pdf.notfound")));
-  const reveal = () => (sheet.querySelector(".pdf-mark") ?? sheet).scrollIntoView({ block: "center" });
-  return { element: [bar, sheet], reveal };
+  const reveal = () => {
+    const marks = [...sheet.querySelectorAll(".pdf-mark")];
+    (marks[0] ?? sheet).scrollIntoView({ block: "center" });
+    room.scrollLeft = Math.max(0, Math.min(...marks.map((mark) => mark.offsetLeft), sheet.offsetWidth) - MARGIN_PX);
+  };
+  return { element: [bar, sheet], reveal, page: number.now };
 }
 
 /** The page that holds the cited words: the one named, or the next where a passage runs over the edge. */
@@ -63,9 +69,9 @@ async function load(id) {
 async function drawPage(pdf, number, width) {
   const page = await pdf.getPage(number);
   const natural = page.getViewport({ scale: 1 });
-  const viewport = page.getViewport({ scale: Math.min(Math.max(width, 280), MAX_WIDTH_PX) / natural.width });
+  const viewport = page.getViewport({ scale: Math.min(Math.max(width, MIN_WIDTH_PX), MAX_WIDTH_PX) / natural.width });
   const ratio = Math.min(devicePixelRatio || 1, 2);
-  const canvas = h("canvas", { width: Math.floor(viewport.width * ratio), height: Math.floor(viewport.height * ratio), "aria-hidden": "true" });
+  const canvas = h("canvas", { width: Math.floor(viewport.width * ratio), height: Math.floor(viewport.height * ratio), "aria-hidden": "true", style: { width: `${viewport.width}px`, height: `${viewport.height}px` } });
   await page.render({ canvas, viewport, transform: ratio === 1 ? undefined : [ratio, 0, 0, ratio, 0, 0] }).promise;
   const { TextLayer } = await import(`${LIBRARY}/pdf.min.mjs`);
   const text = h("div", { class: "text-layer", style: { "--total-scale-factor": viewport.scale, "--scale-round-x": "1px", "--scale-round-y": "1px" } });

@@ -42,6 +42,7 @@ export class SourcePanel {
       const drawn = await this.#draw(target);
       if (turn !== this.turn) return;
       this.body.replaceChildren(...[drawn.element].flat());
+      if (drawn.page) this.where.textContent = place({ ...target, page: drawn.page });
       drawn.reveal(this.body);
     } catch (error) {
       const { title, detail } = explain(error);
