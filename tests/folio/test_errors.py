@@ -12,7 +12,7 @@ def every_error(kind: type[FolioError] = FolioError) -> list[type[FolioError]]:
 
 
 def test_every_error_has_a_code_of_its_own_and_a_title():
-    kinds = every_error()
+    kinds = [kind for kind in every_error() if kind.__module__ == "folio.errors"]
     assert len({kind.code for kind in kinds}) == len(kinds)
     assert all(kind.title for kind in kinds)
 
