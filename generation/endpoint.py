@@ -195,6 +195,12 @@ class Endpoint:
         reply = self._call(lambda: self._http.post("/tokenize", json={"model": self.served().name, **body}))
         return int(reply.json()["count"])
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+        if self._chat is not None:
+            self._chat.close()
+
     def _call(self, call: Callable[[], httpx.Response]) -> httpx.Response:
         try:
             reply = call()

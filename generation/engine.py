@@ -195,6 +195,11 @@ class VllmEngine:
                 refusal = exc
         raise refusal or self._nobody()
 
+    def close(self) -> None:
+        """Close the connections to all servers."""
+        for endpoint in self._endpoints:
+            endpoint.close()
+
     def _first(self, call: "Callable[[Endpoint], T]") -> T:
         refusal: Unavailable | None = None
         for endpoint in self._by_preference(""):
