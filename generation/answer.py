@@ -1,7 +1,7 @@
 """The answer as users see it, and the request that asks for it: the public contract, told in `docs/api.md`."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,7 +19,7 @@ class Sampling(BaseModel):
     min_p: float = Field(0.0, ge=0, le=1)
     max_tokens: int | None = Field(None, ge=1, le=8192)
     seed: int | None = Field(None, ge=-(2**53), le=2**53)
-    stop: list[str] = Field(default_factory=list, max_length=4)
+    stop: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list, max_length=4)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,11 @@ FORM_SCHEMA: dict[str, Any] = {
         },
         "collection": {"type": "string", "default": "default"},
         "tags": {"type": "array", "items": {"type": "string"}, "description": "Repeat for each."},
-        "meta": {"type": "string", "description": 'A JSON object of strings, as `{"author": "Li"}`.'},
+        "meta": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": 'A JSON object of strings, as `{"author": "Li"}`.',
+        },
     },
 }
 REQUEST_BODY = {

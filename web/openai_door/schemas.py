@@ -10,6 +10,7 @@ from generation.answer import Sampling, Turn
 from web.api.common import Body, FiltersBody, FullText, Id, Name, Text
 
 MAX_MESSAGES = 500
+StopText = Annotated[Text, Field(min_length=1)]
 
 
 class TextPart(Body):
@@ -63,7 +64,7 @@ class ChatBody(Body):
     max_tokens: int | None = Field(None, ge=1, le=8192)
     max_completion_tokens: int | None = Field(None, ge=1, le=8192)
     seed: int | None = Field(None, ge=-(2**53), le=2**53)
-    stop: Text | Annotated[list[Text], Field(max_length=4)] | None = None
+    stop: StopText | Annotated[list[StopText], Field(max_length=4)] | None = None
     n: Literal[1] | None = 1
     frequency_penalty: Annotated[float, Field(ge=0, le=0)] | None = 0.0
     presence_penalty: Annotated[float, Field(ge=0, le=0)] | None = 0.0
