@@ -130,7 +130,7 @@ def _citations(draft: Draft, numbered: tuple[NumberedPassage, ...]) -> list[Cita
             title=passages[n].title,
             uri=passages[n].uri,
             media_type=passages[n].media_type,
-            page=passages[n].page_start,
+            page=passages[n].page_at(start),
             start=start,
             end=end,
             quote=passages[n].text[start - passages[n].start : end - passages[n].start],

@@ -143,5 +143,8 @@ def _merged(session: Session, group: list[_Joined]) -> _Joined:
         end=end,
         text=text[start:end],
         chunk_ids=tuple(item.passage.chunk_ids[0] for item in ordered),
+        page_starts=tuple(
+            (item.passage.start, item.passage.page_start) for item in ordered if item.passage.page_start is not None
+        ),
     )
     return _Joined(best.ordinal, passage)

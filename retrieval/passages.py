@@ -44,6 +44,7 @@ class Passage:
     """A span of a document returned for a query.
 
     `text == document.text[start:end]`, in characters; `chunk_ids` are the chunks merged into it, in reading order.
+    `page_starts` holds, for each of them that has a page, its first character and that page.
     """
 
     rank: int
@@ -62,6 +63,12 @@ class Passage:
     text: str
     chunk_ids: tuple[int, ...]
     scores: StageScores
+    page_starts: tuple[tuple[int, int], ...] = ()
+
+    def page_at(self, position: int) -> int | None:
+        """The page that a character of the passage stands on, where it runs over several."""
+        before = [page for start, page in self.page_starts if start <= position]
+        return before[-1] if before else self.page_start
 
 
 @dataclass(frozen=True)
