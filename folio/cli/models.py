@@ -1,6 +1,7 @@
 """`folio models`: prepare the models of the settings, and show where they are."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -48,12 +49,13 @@ def list_models(as_json: bool) -> None:
 
     settings = load()
     rows = []
-    for role, name, resolve in (
+    roles: list[tuple[str, str, Callable[[], object]]] = [
         ("embedding", settings.embedding_model, lambda: resolve_embedder(settings)),
         ("language", settings.model, lambda: resolve_llm(settings, int8=not has_gpu())),
-    ):
+    ]
+    for role, name, locate in roles:
         try:
-            rows.append({"role": role, "name": name, "location": str(resolve()), "ready": True})
+            rows.append({"role": role, "name": name, "location": str(locate()), "ready": True})
         except ModelMissing as exc:
             rows.append({"role": role, "name": name, "location": exc.message, "ready": False})
     if as_json:
