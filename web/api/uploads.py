@@ -60,8 +60,8 @@ FORM_SCHEMA: dict[str, Any] = {
             "items": {"type": "string", "format": "binary"},
             "description": "Repeat for each.",
         },
-        "collection": {"type": "string", "default": "default"},
-        "tags": {"type": "array", "items": {"type": "string"}, "description": "Repeat for each."},
+        "collection": {**TypeAdapter(NewName).json_schema(), "default": "default"},
+        "tags": {"type": "array", "maxItems": 100, "items": TypeAdapter(Name).json_schema()},
         "meta": {
             "type": "object",
             "additionalProperties": {"type": "string"},
