@@ -2,8 +2,9 @@
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,9 @@ from generation.answer import Answer, AskRequest, Citation, NearestPassage, Samp
 from generation.conversations import Conversations
 from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Token
 from generation.receipts import PassageScores, PromptMessage, Receipt, Receipts, TokenProbability
+from ingest.boxes import Box
+from ingest.documents import ChunkView, DeletionReceipt, DocumentPage, DocumentText, DocumentView
+from ingest.views import Counts, ItemView, JobView
 
 DATA = Path(__file__).parents[3] / "data" / "en"
 NOTE = "注意 📎 The lamp of the lighthouse has 1,200 watts.\n\nIt turns once every 12 seconds, and the keeper is Ada."
@@ -28,63 +32,62 @@ NOTE_ID, PDF_ID = "1" * 32, "2" * 32
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-@dataclass
-class Stored:
-    """A document as the REST interface shows it."""
-
-    id: str
-    title: str
-    media_type: str
-    uri: str
-    text: str = ""
-    collection: str = "default"
-    sha256: str = "a" * 64
-    size_bytes: int = 2048
-    version: int = 1
-    status: str = "ready"
-    language: str = "en"
-    chunks: int = 2
-    pages: int = 1
-    tags: list[str] = field(default_factory=list)
-    meta: dict[str, str] = field(default_factory=dict)
-    created_at: datetime = NOW
-    updated_at: datetime = NOW
+def stored(document_id: str, title: str, media_type: str, uri: str, pages: int) -> DocumentView:
+    """A document of the collection `default`."""
+    return DocumentView(
+        id=document_id,
+        collection="default",
+        uri=uri,
+        title=title,
+        media_type=media_type,
+        sha256="a" * 64,
+        size_bytes=2048,
+        version=1,
+        status="ready",
+        language="en",
+        chunks=1,
+        pages=pages,
+        tags=[],
+        meta={},
+        created_at=NOW,
+        updated_at=NOW,
+    )
 
 
 class Documents:
     """A note and a PDF."""
 
     def __init__(self) -> None:
-        pdf = Stored(PDF_ID, "The KV cache", "application/pdf", "kv-cache.pdf", pages=4)
-        self.all = {NOTE_ID: Stored(NOTE_ID, "Lighthouse", "text/plain", "lighthouse.txt", NOTE), PDF_ID: pdf}
+        note = stored(NOTE_ID, "Lighthouse", "text/plain", "lighthouse.txt", 0)
+        pdf = stored(PDF_ID, "The KV cache", "application/pdf", "kv-cache.pdf", 4)
+        self.all = {NOTE_ID: note, PDF_ID: pdf}
 
-    def list(self, collection: str, query: str = "", **_: object) -> dict[str, Any]:
+    def list(self, collection: str, query: str = "", **_: object) -> DocumentPage:
         items = [d for d in self.all.values() if query.lower() in d.title.lower() and collection == d.collection]
-        return {"items": items, "next_cursor": None, "total": len(items)}
+        return DocumentPage(items=items, next_cursor=None, total=len(items))
 
-    def get(self, document_id: str) -> Stored:
+    def get(self, document_id: str) -> DocumentView:
         if document_id not in self.all:
             raise NotFound("There is no such document.")
         return self.all[document_id]
 
-    def text(self, document_id: str) -> dict[str, object]:
-        return {"text": self.get(document_id).text, "pages": []}
+    def text(self, document_id: str) -> DocumentText:
+        return DocumentText(text=NOTE, pages=[])
 
-    def chunks(self, document_id: str) -> Sequence[dict[str, object]]:
-        text = self.get(document_id).text
-        common = {"token_count": 12, "page_start": None, "heading_path": []}
-        return [{"id": 1, "ordinal": 0, "start": 0, "end": len(text), "text": text, **common}]
+    def chunks(self, document_id: str) -> Sequence[ChunkView]:
+        place = {"start": 0, "end": len(NOTE), "page_start": None, "page_end": None, "heading_path": []}
+        return [ChunkView(id=1, ordinal=0, token_count=12, text=NOTE, **place)]
 
     def file(self, document_id: str) -> tuple[Path, str, str]:
         return DATA / "kv-cache-and-pagedattention.pdf", "application/pdf", "kv-cache.pdf"
 
-    def page_boxes(self, document_id: str, page: int, start: int, end: int) -> Sequence[dict[str, float]]:
-        return [{"x": 0.1, "y": 0.2, "width": 0.5, "height": 0.02}] if page == 2 else []
+    def page_boxes(self, document_id: str, page: int, start: int, end: int) -> Sequence[Box]:
+        return [Box(x=0.1, y=0.2, width=0.5, height=0.02)] if page == 2 else []
 
-    def delete(self, document_id: str) -> dict[str, object]:
+    def delete(self, document_id: str) -> DeletionReceipt:
         del self.all[document_id]
         checked = {"catalog": True, "chunks": True, "dense": True, "lexical": True}
-        return {"document_id": document_id, "chunks_removed": 2, "verified": True, "checked": checked}
+        return DeletionReceipt(document_id=document_id, chunks_removed=2, verified=True, checked=checked)
 
 
 class Jobs:
@@ -96,43 +99,56 @@ class Jobs:
     def store_upload(self, stream: Any, *, filename: str, max_bytes: int) -> SimpleNamespace:
         return SimpleNamespace(sha256="b" * 64, size_bytes=len(stream.read()), path=None)
 
-    def submit(self, collection: str, files: list[Any], **_: object) -> SimpleNamespace:
+    def submit(self, collection: str, files: list[Any], **_: object) -> JobView:
         job_id = uuid.uuid4().hex
         names = [getattr(file, "title", "file") for file in files]
         self.known[job_id] = {"names": names, "collection": collection, "at": time.monotonic(), "mended": False}
         return self.job(job_id)
 
-    def job(self, job_id: str) -> SimpleNamespace:
+    def job(self, job_id: str) -> JobView:
         job = self.known[job_id]
         finished = time.monotonic() - job["at"] > 1.0
         items = [self._item(n, name, finished, job["mended"]) for n, name in enumerate(job["names"])]
-        count = {state: sum(item["state"] == state for item in items) for state in ("done", "failed", "running")}
-        files = {"total": len(items), **count, "unchanged": 0, "queued": 0, "cancelled": 0}
-        times = {"created_at": NOW, "started_at": NOW, "finished_at": NOW if finished else None}
-        rates = {"chunks_total": 10, "chunks_done": 4, "rate_chunks_per_s": 8.0, "eta_s": 1.0}
-        state = "done" if finished else "running"
-        view = {"id": job_id, "collection": job["collection"], "source": "upload", "state": state, "items": items}
-        return SimpleView(**view, files=SimpleView(**files), **times, **rates)
+        counts = Counts(total=len(items), **Counter(item.state for item in items))
+        return JobView(
+            id=job_id,
+            collection=job["collection"],
+            source="upload",
+            state="done" if finished else "running",
+            created_at=NOW,
+            started_at=NOW,
+            finished_at=NOW if finished else None,
+            files=counts,
+            chunks_total=10,
+            chunks_done=4,
+            rate_chunks_per_s=8.0,
+            eta_s=1.0,
+            items=items,
+        )
 
-    def jobs(self, collection: str | None = None, limit: int = 50, before: str | None = None) -> list[SimpleNamespace]:
+    def jobs(self, collection: str | None = None, limit: int = 50, before: str | None = None) -> list[JobView]:
         return [self.job(job_id) for job_id in reversed(self.known)]
 
     def retry(self, job_id: str) -> None:
         self.known[job_id].update(at=time.monotonic(), mended=True)
 
-    def _item(self, n: int, name: str, finished: bool, mended: bool) -> dict[str, Any]:
+    def _item(self, n: int, name: str, finished: bool, mended: bool) -> ItemView:
         failed = finished and name.endswith(".bad") and not mended
-        state = "failed" if failed else "done" if finished else "running"
-        reason = "Folio does not read this kind of file." if failed else ""
-        item = {"id": str(n), "uri": f"upload:{name}", "title": name, "state": state, "reason": reason}
-        progress = {"stage": "embedding", "attempts": 1, "chunks_total": 10, "chunks_done": 4}
-        return {**item, **progress, "reason_code": "", "document_id": "", "size_bytes": 10}
-
-
-class SimpleView(dict):
-    """A dictionary that JSON takes, with its entries as attributes."""
-
-    __getattr__ = dict.__getitem__
+        return ItemView(
+            id=str(n),
+            uri=f"upload:{name}",
+            title=name,
+            state="failed" if failed else "done" if finished else "running",
+            stage="" if finished else "embedding",
+            attempts=1,
+            reason_code="unsupported" if failed else "",
+            reason="Folio does not read this kind of file." if failed else "",
+            chunks_total=10,
+            chunks_done=4,
+            chunks_reused=0,
+            document_id="",
+            size_bytes=10,
+        )
 
 
 class Engine:
