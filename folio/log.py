@@ -8,7 +8,8 @@ import structlog
 from folio.settings import Settings
 
 NOISY = (
-    "httpx", "httpx2", "httpcore", "urllib3", "sentence_transformers", "faiss", "openai", "huey", "alembic", "trafilatura",
+    "httpx", "httpx2", "httpcore", "urllib3", "sentence_transformers", "faiss", "openai", "huey", "alembic",
+    "trafilatura",
 )  # fmt: skip
 
 
