@@ -167,7 +167,7 @@ class Answerer:
         assert making.found is not None
         checked = making.draft.checked if making.draft else []
         verdicts = [item.verdict for item in checked]
-        signals = read_signals(making.found.passages, making.logprobs, verdicts, making.raw)
+        signals = read_signals(making.search_query, making.found.passages, making.logprobs, verdicts, making.raw)
         probability = refusal_probability(signals) if checked else 1.0
         threshold = self._settings.refusal_threshold
         answer = conclude(

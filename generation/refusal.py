@@ -6,14 +6,24 @@ and the operating curve); `refusal_threshold` moves the point of operation.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from generation import facts
 from generation.engine import TokenLogprob
 from generation.prompt import NOT_FOUND
 from generation.support import Verdict
 from retrieval.passages import Passage
 
+_SAID_SO = re.compile(
+    r"\b(?:not|n't)\s+(?:\w+\s+){0,2}(?:specif|mention|provid|stat|giv|contain|found|includ|answer)\w*\b[^.]{0,40}"
+    r"\b(?:source|passage|document|text)s?\b"
+    r"|(?:sources?|passages?|documents?|texts?)\s+(?:do|does|did)\s*(?:not|n't)\s+(?:specif|mention|provid|state|giv|contain|say)"
+    r"|(?:来源|资料|文档|文中|段落|原文)[^。]{0,12}(?:没有|并未|未)(?:提|说|给|包含|指)"
+    r"|(?:没有|并未|未)在?(?:来源|资料|文档|文中|段落)",
+    re.IGNORECASE,
+)
 FLOOR_LOGPROB = -14.0  # of a marker that is not among the alternatives reported
 
 
@@ -23,7 +33,8 @@ class Signals:
 
     `refuse_logit`: log-odds that the model's first token opens the refusal marker; `answer_logprob`: mean
     log-probability of the tokens written; `supported`: share of sentences that hold; `coverage`: best share of the
-    question's terms in a passage; `dense`: best cosine.
+    question's terms in a passage; `dense`: best cosine; `names_missing`: share of the question's names and identifiers
+    that no passage read has.
     """
 
     refuse_logit: float
@@ -32,6 +43,7 @@ class Signals:
     coverage: float
     dense: float
     said_not_found: bool
+    names_missing: float
 
     def as_dict(self) -> dict[str, float]:
         """For the receipt."""
@@ -42,13 +54,14 @@ class Signals:
 class Weights:
     """Of the logistic regression; a higher sum means: refuse."""
 
-    bias: float = 5.7
+    bias: float = 5.0
     refuse_logit: float = 0.07
     answer_logprob: float = -2.1
     supported: float = -0.7
     coverage: float = -6.1
     dense: float = -6.2
     said_not_found: float = 1.2
+    names_missing: float = 2.0
 
 
 def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float:
@@ -61,12 +74,17 @@ def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float
         + weights.coverage * signals.coverage
         + weights.dense * signals.dense
         + weights.said_not_found * signals.said_not_found
+        + weights.names_missing * signals.names_missing
     )
     return 1 / (1 + math.exp(-total))
 
 
 def read_signals(
-    passages: Sequence[Passage], logprobs: Sequence[TokenLogprob], verdicts: Sequence[Verdict], raw: str
+    question: str,
+    passages: Sequence[Passage],
+    logprobs: Sequence[TokenLogprob],
+    verdicts: Sequence[Verdict],
+    raw: str,
 ) -> Signals:
     """Gather the signals when the model has finished."""
     written = [entry.logprob for entry in logprobs]
@@ -77,7 +95,15 @@ def read_signals(
         coverage=max((p.scores.term_coverage for p in passages), default=0.0),
         dense=max((p.scores.dense_score or 0.0 for p in passages), default=0.0),
         said_not_found=says_not_found(raw),
+        names_missing=names_missing(question, passages),
     )
+
+
+def names_missing(question: str, passages: Sequence[Passage]) -> float:
+    """Share of the question's names and identifiers that stand in none of the passages, their titles included."""
+    asked = facts.names(facts.fold(question))
+    read = facts.fold(" ".join(" ".join((p.title, *p.heading_path, p.text)) for p in passages)).lower()
+    return sum(name not in read for name in asked) / len(asked) if asked else 0.0
 
 
 def refuse_logit(first: TokenLogprob) -> float:
@@ -89,7 +115,7 @@ def refuse_logit(first: TokenLogprob) -> float:
 
 def says_not_found(raw: str) -> bool:
     """Whether the model refused in the agreed way."""
-    return NOT_FOUND in raw.upper().replace(" ", "_")
+    return NOT_FOUND in raw.upper().replace(" ", "_") or bool(_SAID_SO.search(raw))
 
 
 def may_become_marker(raw: str) -> bool:

@@ -62,6 +62,7 @@ def answers(
                 collection=COLLECTION,
                 top_k=top_k,
                 concurrency=concurrency,
+                receipts=parts.receipts,
                 progress=bar.update,
             )
     result = {"set": chosen.name, "withheld": withhold, "language": language or None, **figures(scores)}

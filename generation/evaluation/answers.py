@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from folio.errors import FolioError
 from generation.answer import Answer, AskRequest
 from generation.answering import Answerer
 from generation.evaluation.questions import Question
 from generation.evaluation.scores import cmrc_f1, contains, exact_match, f1, without_marks
+from generation.receipts import Receipts
 
 
 class AnswerScore(BaseModel):
@@ -41,6 +42,8 @@ class AnswerScore(BaseModel):
     citations: int = 0
     right_citations: int = 0
     ttft_ms: float = 0.0
+    signals: dict[str, float] = Field(default_factory=dict)
+    refusal_probability: float = 0.0
     error: str = ""
 
 
@@ -51,9 +54,10 @@ def measure(
     collection: str,
     top_k: int | None = None,
     concurrency: int = 4,
+    receipts: Receipts | None = None,
     progress: Callable[[], object] = lambda: None,
 ) -> list[AnswerScore]:
-    """Ask all questions, `concurrency` at a time (the engine batches them)."""
+    """Ask all questions, `concurrency` at a time (the engine batches them); `receipts` adds what decided each."""
 
     def one(question: Question) -> AnswerScore:
         try:
@@ -62,6 +66,10 @@ def measure(
             scored = _blank(question).model_copy(update={"error": f"{exc.code}: {exc.message}"})
         else:
             scored = score(question, answer)
+            if receipts is not None:
+                receipt = receipts.get(answer.answer_id)
+                update = {"signals": receipt.signals, "refusal_probability": receipt.refusal_probability}
+                scored = scored.model_copy(update=update)
         progress()
         return scored
 
