@@ -5,6 +5,8 @@ from pathlib import Path
 import pypdfium2
 from pydantic import BaseModel
 
+from ingest.parsers.pdf import in_reading_order
+
 SAME_LINE = 0.5  # two characters whose heights overlap by this share stand on one line
 
 
@@ -33,7 +35,7 @@ def span_boxes(path: Path, page: int, before: str, wanted: str) -> list[Box]:
         sheet = document[page - 1]
         width, height = sheet.get_size()
         text_page = sheet.get_textpage()
-        characters = text_page.get_text_range()
+        characters = in_reading_order(text_page, text_page.get_text_range())
         places = [index for index, char in enumerate(characters) if _dense(char)]
         haystack = "".join(characters[index] for index in places)
         found = _nearest(haystack, needle, skipped)

@@ -1,7 +1,7 @@
 """Writes a finished document to the catalog: document, chunks, change log and item, in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
@@ -11,6 +11,7 @@ from folio.catalog.models import Chunk, Collection, Document, IndexChange, Inges
 from ingest.chunking import ChunkSpan
 from ingest.jobs import settle
 from ingest.lease import Lease, LostLease
+from ingest.members import Members, replace_members
 from ingest.parsed import Parsed
 
 
@@ -27,6 +28,7 @@ class NewDocument:
     chunks: Sequence[ChunkSpan]
     vectors: Sequence[bytes]
     reused: int
+    members: Members = field(default_factory=Members)
 
 
 def commit_document(catalog: Catalog, lease: Lease, new: NewDocument) -> str:
@@ -51,10 +53,25 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument) -> str:
         ]
         session.execute(insert(Chunk), rows)
         session.add(IndexChange(collection_id=lease.collection_id, document_id=document.id, kind="upsert"))
+        replace_members(session, lease, new.members)
         _finish(session, item, "done", document.id)
         item.chunks_total = item.chunks_done = len(rows)
         item.chunks_reused = new.reused
         return document.id
+
+
+def commit_container(catalog: Catalog, lease: Lease, members: Members) -> None:
+    """Close an item that holds no text of its own but files, which become items of its job.
+
+    Raises:
+        LostLease: the item was cancelled or taken over; nothing was written.
+        IngestError: `too_large`.
+    """
+    with catalog.write() as session:
+        item = _held_item(session, lease)
+        replace_members(session, lease, members)
+        _finish(session, item, "done", "")
+        item.reason = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
 
 
 def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str) -> bool:

@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from folio.catalog import Catalog
 from folio.catalog.models import Collection, Document
+from ingest.members import container_of
 from ingest.sources import is_url
 from ingest.views import IncomingFile
 
@@ -47,6 +48,6 @@ def compare(catalog: Catalog, collection: str, files: Sequence[IncomingFile], so
     folders = [Path(source).expanduser().resolve().as_uri() + "/" for source in sources if not is_url(source)]
     present = {file.uri for file in files}
     for uri, (_, document_id) in known.items():
-        if uri not in present and uri.startswith(tuple(folders)):
+        if container_of(uri) not in present and uri.startswith(tuple(folders)):
             result.missing.append(document_id)
     return result

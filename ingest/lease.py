@@ -30,6 +30,7 @@ class Lease:
     source_modified_at: datetime | None
     tags: tuple[str, ...]
     meta: dict[str, str]
+    depth: int = 0
 
 
 class LostLease(Exception):
@@ -69,7 +70,7 @@ class Leases:
                 item_id=item.id, job_id=job.id, collection_id=job.collection_id, worker=self._worker, uri=item.uri,
                 title=item.title, media_type=item.media_type, sha256=item.sha256, size_bytes=item.size_bytes,
                 source_modified_at=item.source_modified_at, tags=tuple(options.get("tags", [])),
-                meta=dict(options.get("meta", {})),
+                meta=dict(options.get("meta", {})), depth=int(options.get("depth", 0)),
             )  # fmt: skip
 
     @contextmanager

@@ -3,16 +3,20 @@
 from dataclasses import replace
 from pathlib import Path
 
+from sqlalchemy import select
+
 from folio.catalog import Catalog
+from folio.catalog.models import Document
 from folio.errors import IngestError
 from folio.log import get_logger
 from folio.settings import Settings
 from ingest import reasons
 from ingest.chunking import Chunker
-from ingest.commit import NewDocument, commit_document, commit_unchanged
+from ingest.commit import NewDocument, commit_container, commit_document, commit_unchanged
 from ingest.embedding import ChunkEmbedder
 from ingest.fetch import fetch
 from ingest.lease import Lease, Leases, LostLease
+from ingest.members import store_members
 from ingest.parsers.registry import media_type_of
 from ingest.sandbox import parse_in_child
 from ingest.sources import is_url
@@ -75,9 +79,13 @@ class ItemProcessor:
             timeout_s=self._settings.parse_timeout_s,
             memory_mib=self._settings.parse_memory_mib,
         )
+        members = store_members(lease, parsed.embedded, self._storage)
+        if parsed.embedded and not parsed.text.strip():
+            commit_container(self._catalog, lease, members)
+            return
         self._stage(lease, "chunking")
         title = parsed.title or _readable(name)
-        chunks = self._chunker.split(parsed, title)
+        chunks = self._chunker.split(parsed, parsed.title or self._twin_title(lease) or title)
         if not chunks:
             raise IngestError(reasons.NO_TEXT, "The file holds no text.")
         self._stage(lease, "embedding", chunks_total=len(chunks))
@@ -88,8 +96,9 @@ class ItemProcessor:
         language = query_language(parsed.text[:LANGUAGE_SAMPLE])
         media_type = media_type_of(name, lease.media_type)
         document = NewDocument(
-            title, media_type, language, lease.sha256, lease.size_bytes, parsed, chunks, vectors, reused
-        )
+            title, media_type, language, lease.sha256, lease.size_bytes, parsed, chunks, vectors, reused,
+            members,
+        )  # fmt: skip
         commit_document(self._catalog, lease, document)
 
     def _bytes(self, lease: Lease) -> tuple[Lease, Path]:
@@ -104,6 +113,17 @@ class ItemProcessor:
         if not path.is_file():
             raise IngestError(reasons.MISSING, "The stored bytes of this file are gone. Add it again.")
         return lease, path
+
+    def _twin_title(self, lease: Lease) -> str:
+        """Title of a document with these very bytes under another name: its vectors then serve both."""
+        with self._catalog.read() as session:
+            title = session.scalar(
+                select(Document.title)
+                .where(Document.collection_id == lease.collection_id, Document.sha256 == lease.sha256)
+                .order_by(Document.created_at)
+                .limit(1)
+            )
+        return title or ""
 
     def _stage(self, lease: Lease, stage: str, **values: object) -> None:
         if not self._leases.note(lease, stage=stage, **values):

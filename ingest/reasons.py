@@ -7,6 +7,7 @@ ENCRYPTED: Final = "encrypted"
 CORRUPT: Final = "corrupt"
 UNSUPPORTED: Final = "unsupported"
 TOO_LARGE: Final = "too_large"
+TOO_DEEP: Final = "too_deep"
 TIMEOUT: Final = "timeout"
 ENCODING: Final = "encoding"
 MEMORY: Final = "memory"
@@ -23,6 +24,7 @@ MEANINGS: Final[dict[str, str]] = {
     CORRUPT: "The file is damaged or is not what its name says.",
     UNSUPPORTED: "Files of this kind can't be read.",
     TOO_LARGE: "The file, or the text in it, is larger than the limit.",
+    TOO_DEEP: "Archives inside archives go deeper than the limit.",
     TIMEOUT: "The file took longer to read than the limit.",
     ENCODING: "The character encoding can't be told; save the file as UTF-8.",
     MEMORY: "The file needed more memory to read than the limit.",

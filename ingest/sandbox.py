@@ -24,7 +24,8 @@ CLONE_NEWUSER = 0x10000000
 MAX_TEXT_CHARS = 50_000_000
 PRELOAD = [
     "ingest.parsers.pdf", "ingest.parsers.plain", "ingest.parsers.web_page", "ingest.parsers.office",
-    "ingest.parsers.tables", "ingest.parsers.containers",
+    "ingest.parsers.tables", "ingest.parsers.containers", "ingest.parsers.word", "ingest.parsers.slides",
+    "ingest.parsers.mail", "ingest.parsers.archive",
 ]  # fmt: skip
 
 _context = multiprocessing.get_context("forkserver")

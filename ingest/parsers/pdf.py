@@ -13,6 +13,7 @@ from ingest.parsed import Parsed, join_pages
 CJK = r"\u3000-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
 BROKEN_CJK_LINE = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
 HYPHENATED = re.compile(r"(?<=[a-z])(?:\ufffe|-)\n(?=[a-z])")
+ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 SOFT_MARKS = re.compile(r"[\ufffe\uffff\u00ad\u0000]")
 
 
@@ -52,7 +53,7 @@ def page_text(document: pypdfium2.PdfDocument, number: int) -> str:
     page = document[number]
     text_page = page.get_textpage()
     try:
-        text = text_page.get_text_bounded().replace("\r\n", "\n").replace("\r", "\n")
+        text = logical_text(text_page).replace("\r\n", "\n").replace("\r", "\n")
         fields = _field_values(document, page)
     finally:
         text_page.close()
@@ -61,6 +62,26 @@ def page_text(document: pypdfium2.PdfDocument, number: int) -> str:
     text = BROKEN_CJK_LINE.sub("", text).strip()
     missing = [value for value in fields if value not in text]
     return "\n".join([text, *missing]) if missing else text
+
+
+def logical_text(text_page: pypdfium2.PdfTextPage) -> str:
+    """The page's text with the letters of Arabic ligatures in reading order."""
+    text: str = text_page.get_text_bounded()
+    return in_reading_order(text_page, text_page.get_text_range()) if ALEF_LAM.search(text) else text
+
+
+def in_reading_order(text_page: pypdfium2.PdfTextPage, characters: str) -> str:
+    """`characters`, which are all of the page's, with the letters of Arabic ligatures swapped where PDFium did not.
+
+    PDFium gives the two letters of a lam-alef ligature the wrong way round; both have the box of the one glyph, which
+    tells them from the many places where alef really comes before lam.
+    """
+    letters = list(characters)
+    for index in range(len(letters) - 1):
+        pair = letters[index] + letters[index + 1]
+        if ALEF_LAM.fullmatch(pair) and text_page.get_charbox(index) == text_page.get_charbox(index + 1):
+            letters[index], letters[index + 1] = letters[index + 1], letters[index]
+    return "".join(letters)
 
 
 def _field_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> list[str]:

@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from charset_normalizer import from_bytes
+from charset_normalizer import CharsetMatch, from_bytes
 
 from folio.errors import IngestError
 from ingest import reasons
@@ -18,6 +18,7 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+SAME_CHAOS = 0.005  # guesses this close in how garbled their text looks are told apart by the language they give
 CONTROL_SHARE = 0.05  # more control characters than this, and the file is not text
 FIRST_HEADING = re.compile(r"^#{1,2}\s+(.+?)\s*#*$", re.MULTILINE)
 
@@ -78,9 +79,18 @@ def _decode(data: bytes, declared: str) -> str:
                 return data.decode(encoding)
             except (UnicodeDecodeError, LookupError):
                 continue
-    best = from_bytes(data).best()
+    best = _best_guess(data)
     if best is None:
         raise IngestError(reasons.ENCODING, "The character encoding can't be told. Save the file as UTF-8.")
     if b"\x00" in data and not best.encoding.startswith(("utf_16", "utf_32")):
         raise IngestError(reasons.UNSUPPORTED, "The file is not text.")
     return str(best)
+
+
+def _best_guess(data: bytes) -> CharsetMatch | None:
+    """The least garbled reading; among equals the one that reads most like a language, Windows-1252 at a tie."""
+    matches = list(from_bytes(data))
+    if not matches:
+        return None
+    close = [match for match in matches if match.chaos <= matches[0].chaos + SAME_CHAOS]
+    return max(close, key=lambda match: (match.coherence, match.encoding == "cp1252"))

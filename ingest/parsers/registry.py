@@ -17,8 +17,9 @@ _CODE = (
 # suffix -> (module of ingest.parsers, function, media type)
 PARSERS: dict[str, tuple[str, str, str]] = {
     "pdf": ("pdf", "parse_pdf", "application/pdf"),
-    "docx": ("office", "parse_docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    "pptx": ("office", "parse_pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    "docx": ("word", "parse_docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    "docm": ("word", "parse_docx", "application/vnd.ms-word.document.macroEnabled.12"),
+    "pptx": ("slides", "parse_pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     "odt": ("office", "parse_odf_text", "application/vnd.oasis.opendocument.text"),
     "odp": ("office", "parse_odf_text", "application/vnd.oasis.opendocument.presentation"),
     "rtf": ("office", "parse_rtf", "application/rtf"),
@@ -41,8 +42,14 @@ PARSERS: dict[str, tuple[str, str, str]] = {
     "ndjson": ("plain", "parse_json", "application/x-ndjson"),
     "xml": ("plain", "parse_text", "application/xml"),
     "epub": ("containers", "parse_epub", "application/epub+zip"),
-    "eml": ("containers", "parse_eml", "message/rfc822"),
+    "eml": ("mail", "parse_eml", "message/rfc822"),
     "msg": ("containers", "parse_msg", "application/vnd.ms-outlook"),
+    "zip": ("archive", "parse_zip", "application/zip"),
+    "tar": ("archive", "parse_tar", "application/x-tar"),
+    "tgz": ("archive", "parse_tar", "application/gzip"),
+    "tar.gz": ("archive", "parse_tar", "application/gzip"),
+    "tar.bz2": ("archive", "parse_tar", "application/x-bzip2"),
+    "tar.xz": ("archive", "parse_tar", "application/x-xz"),
     **dict.fromkeys(_CODE.split(), ("plain", "parse_text", "text/plain")),
 }
 BY_MEDIA_TYPE = {media_type: suffix for suffix, (_, _, media_type) in reversed(PARSERS.items())}
@@ -51,9 +58,9 @@ BY_MEDIA_TYPE = {media_type: suffix for suffix, (_, _, media_type) in reversed(P
 def suffix_of(filename: str, media_type: str = "") -> str:
     """The suffix that decides the parser: the file name's, else that of the media type; empty when neither is known."""
     name = filename.rsplit("/", 1)[-1].lower()
-    suffix = name.rsplit(".", 1)[-1]
-    if suffix in PARSERS:
-        return suffix
+    for suffix in (".".join(name.rsplit(".", 2)[-2:]), name.rsplit(".", 1)[-1]):
+        if suffix in PARSERS:
+            return suffix
     plain_type = media_type.split(";", maxsplit=1)[0].strip().lower()
     return BY_MEDIA_TYPE.get(plain_type, "")
 
@@ -82,6 +89,6 @@ def parse(path: Path, filename: str, media_type: str = "") -> Parsed:
     module, function, _ = PARSERS[suffix]
     parser: Callable[[Path, str], Parsed] = getattr(importlib.import_module(f"ingest.parsers.{module}"), function)
     parsed = parser(path, filename)
-    if not re.search(r"\w", parsed.text):
+    if not parsed.embedded and not re.search(r"\w", parsed.text):
         raise IngestError(reasons.NO_TEXT, "The file holds no text.")
     return parsed

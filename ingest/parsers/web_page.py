@@ -16,6 +16,7 @@ DECLARED = re.compile(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECA
 MANY_NEWLINES = re.compile(r"\n{3,}")
 NOT_CONTENT = ("script", "style", "noscript", "template", "nav", "footer", "aside", "form", "iframe", "svg")
 MIN_SHARE = 0.25  # main content that is less of the page's text than this was probably not found
+SHORT_CHARS = 1500  # a page with less text than this has no menu worth removing
 
 
 def parse_html(path: Path, filename: str) -> Parsed:
@@ -37,11 +38,11 @@ def html_to_parsed(source: str) -> Parsed:
         raise IngestError(reasons.NO_TEXT, "The page holds no text.") from exc
     title = " ".join((tree.findtext(".//title") or "").split())
     main = trafilatura.extract(
-        source, output_format="markdown", include_tables=True, include_links=False, include_comments=False,
+        source, output_format="markdown", include_tables=True, include_links=False, include_comments=True,
         include_formatting=False, favor_recall=True, with_metadata=False,
     )  # fmt: skip
     whole = _body_markdown(tree)
-    text = main if main and len(main) >= MIN_SHARE * len(whole) else whole
+    text = main if main and len(whole) > SHORT_CHARS and len(main) >= MIN_SHARE * len(whole) else whole
     if not text.strip():
         raise IngestError(reasons.NO_TEXT, "The page holds no text.")
     return Parsed(text=text, title=title, has_headings=True)

@@ -1,0 +1,105 @@
+"""Files inside files: each member of an archive and each attachment becomes an item of the same job.
+
+A member's uri is `<uri of its container>!/<name>`, so a container that comes again updates its members, and members
+that it no longer has are deleted. Depth and number are bounded: an archive that holds itself ends.
+"""
+
+import io
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from folio.catalog.models import Document, IndexChange, IngestItem
+from folio.errors import IngestError
+from ingest import reasons
+from ingest.lease import Lease
+from ingest.parsed import MAX_EMBEDDED_BYTES, MAX_EMBEDDED_FILES, Embedded
+from ingest.parsers.registry import is_supported, media_type_of
+from ingest.storage import FileStorage
+from ingest.views import IncomingFile
+
+INSIDE = "!/"
+MAX_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class Members:
+    """The files of a container, stored; `skipped` counts those of a kind that Folio can't read."""
+
+    files: tuple[IncomingFile, ...] = ()
+    skipped: int = 0
+
+
+def container_of(uri: str) -> str:
+    """The uri of the outermost file that holds this one; the uri itself for a file of its own."""
+    return uri.split(INSIDE, 1)[0]
+
+
+def store_members(lease: Lease, embedded: Sequence[Embedded], storage: FileStorage) -> Members:
+    """Keep the bytes of the files inside a file.
+
+    Raises:
+        IngestError: `too_deep`.
+    """
+    if not embedded:
+        return Members()
+    if lease.depth >= MAX_DEPTH:
+        raise IngestError(reasons.TOO_DEEP, f"The file lies {MAX_DEPTH} containers deep and holds further files.")
+    files: dict[str, IncomingFile] = {}
+    for member in embedded:
+        name = posixpath.basename(member.name)
+        if not is_supported(name):
+            continue
+        stored = storage.store(io.BytesIO(member.data), filename=name, max_bytes=MAX_EMBEDDED_BYTES)
+        uri = f"{lease.uri}{INSIDE}{member.name}"
+        files[uri] = IncomingFile(
+            uri=uri, title=name, media_type=media_type_of(name), sha256=stored.sha256, size_bytes=stored.size_bytes
+        )
+    return Members(tuple(files.values()), skipped=len(embedded) - len(files))
+
+
+def replace_members(session: Session, lease: Lease, members: Members) -> None:
+    """Add the members to the job as items, and delete the documents of members that are gone.
+
+    Raises:
+        IngestError: `too_large` when the outermost container has brought too many files already.
+    """
+    inside = f"{container_of(lease.uri)}{INSIDE}"
+    known = (
+        session.scalar(
+            select(func.count()).where(
+                IngestItem.job_id == lease.job_id, IngestItem.uri.startswith(inside, autoescape=True)
+            )
+        )
+        or 0
+    )
+    if known + len(members.files) > MAX_EMBEDDED_FILES:
+        raise IngestError(reasons.TOO_LARGE, f"The containers hold more than {MAX_EMBEDDED_FILES:,} files. Split them.")
+    last = session.scalar(select(func.max(IngestItem.ordinal)).where(IngestItem.job_id == lease.job_id)) or 0
+    for ordinal, file in enumerate(members.files, start=last + 1):
+        session.add(_item(lease, file, ordinal))
+    _delete_vanished(session, lease, {file.uri for file in members.files})
+
+
+def _item(lease: Lease, file: IncomingFile, ordinal: int) -> IngestItem:
+    return IngestItem(
+        job_id=lease.job_id, ordinal=ordinal, uri=file.uri[:2000], title=file.title[:1000], media_type=file.media_type,
+        sha256=file.sha256, size_bytes=file.size_bytes, source_modified_at=lease.source_modified_at,
+        options={"tags": list(lease.tags), "meta": lease.meta, "depth": lease.depth + 1},
+    )  # fmt: skip
+
+
+def _delete_vanished(session: Session, lease: Lease, present: set[str]) -> None:
+    inside = f"{lease.uri}{INSIDE}"
+    rows = session.execute(
+        select(Document.id, Document.uri).where(
+            Document.collection_id == lease.collection_id, Document.uri.startswith(inside, autoescape=True)
+        )
+    ).all()
+    for document_id, uri in rows:
+        if not any(uri == kept or uri.startswith(f"{kept}{INSIDE}") for kept in present):
+            session.execute(delete(Document).where(Document.id == document_id))
+            session.add(IndexChange(collection_id=lease.collection_id, document_id=document_id, kind="delete"))
