@@ -83,7 +83,7 @@ def _questions(file: Path) -> tuple[EvalQuestion, ...]:
             str(q.get("id", number)),
             q["question"],
             q.get("lang", "en"),
-            dict.fromkeys(map(str, q.get("doc_ids") or q.get("documents") or []), 1),
+            dict.fromkeys(map(str, q.get("doc_ids") or filter(None, [q.get("document")])), 1),
         )
         for number, q in enumerate(_lines(file))
     )
