@@ -34,6 +34,11 @@ class ItemQueue:
         for item_id in item_ids:
             self._task(item_id)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no message is on its way."""
+        return int(self._huey.pending_count()) == 0
+
     def consumer(self, handler: Callable[[str], None], *, workers: int) -> "ItemConsumer":
         """A consumer, not yet started, that calls `handler` with each item id in one of `workers` threads."""
         self._handler = handler

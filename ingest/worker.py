@@ -50,11 +50,11 @@ class Worker:
         consumer = self._queue.consumer(self._handle, workers=THREADS)
         consumer.start()
         try:
-            sent: set[str] = set()
             while not stop.is_set() and not finished():
                 waiting = self._leases.reclaim()
-                self._queue.put([item_id for item_id in waiting if item_id not in sent])
-                sent = set(waiting)
+                # A message may be lost with a worker or used up by a failed try: once none is left, all are sent anew.
+                if self._queue.is_empty:
+                    self._queue.put(waiting)
                 self._publish(everything=not waiting)
                 stop.wait(SWEEP_S if not waiting else SWEEP_S / 2)
         finally:

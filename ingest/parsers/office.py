@@ -36,7 +36,9 @@ def parse_rtf(path: Path, filename: str) -> Parsed:
         raise IngestError(reasons.CORRUPT, "The file is not rich text.")
     source = RTF_SHAPE_PROPERTY.sub("", data.decode("latin-1"))
     source = RTF_ASIDES.sub(r"\\par ", RTF_SHAPE.sub(r"{{\\par ", source))
-    return Parsed(text=rtf_to_text(source, encoding="cp1252", errors="replace").replace("\r\n", "\n").strip())
+    text = rtf_to_text(source, encoding="cp1252", errors="replace").replace("\r\n", "\n").strip()
+    # Rich text writes characters beyond the first plane as two halves.
+    return Parsed(text=text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
 def require_zip(path: Path, what: str) -> None:

@@ -4,6 +4,7 @@ import importlib
 import mimetypes
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from folio.errors import IngestError
@@ -52,6 +53,7 @@ PARSERS: dict[str, tuple[str, str, str]] = {
     "tar.xz": ("archive", "parse_tar", "application/x-xz"),
     **dict.fromkeys(_CODE.split(), ("plain", "parse_text", "text/plain")),
 }
+UNSTORABLE = re.compile("[\ud800-\udfff\u0000]")
 BY_MEDIA_TYPE = {media_type: suffix for suffix, (_, _, media_type) in reversed(PARSERS.items())}
 
 
@@ -76,6 +78,11 @@ def is_supported(filename: str) -> bool:
     return bool(suffix_of(filename))
 
 
+def _storable(parsed: Parsed) -> Parsed:
+    """The text without what no database takes: halves of surrogate pairs, and NUL. Its length does not change."""
+    return replace(parsed, text=UNSTORABLE.sub("\ufffd", parsed.text), title=UNSTORABLE.sub("\ufffd", parsed.title))
+
+
 def parse(path: Path, filename: str, media_type: str = "") -> Parsed:
     """The text of a file.
 
@@ -88,7 +95,7 @@ def parse(path: Path, filename: str, media_type: str = "") -> Parsed:
         raise IngestError(reasons.UNSUPPORTED, f"Folio can't read this kind of file ({kind}).")
     module, function, _ = PARSERS[suffix]
     parser: Callable[[Path, str], Parsed] = getattr(importlib.import_module(f"ingest.parsers.{module}"), function)
-    parsed = parser(path, filename)
+    parsed = _storable(parser(path, filename))
     if not parsed.embedded and not re.search(r"\w", parsed.text):
         raise IngestError(reasons.NO_TEXT, "The file holds no text.")
     return parsed

@@ -10,11 +10,14 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 from folio.errors import IngestError
 from ingest import reasons
 from ingest.parsed import Parsed, join_pages
+from ingest.parsers.office import require_zip
 from ingest.parsers.plain import decode
 
 
 def parse_spreadsheet(path: Path, filename: str) -> Parsed:
     """A workbook (XLSX, XLS, XLSB, ODS): a page a sheet, named by a heading."""
+    if not filename.lower().endswith(".xls"):
+        require_zip(path, "workbook")
     try:
         workbook = CalamineWorkbook.from_path(str(path))
         sheets = [(name, workbook.get_sheet_by_name(name).to_python()) for name in workbook.sheet_names]
