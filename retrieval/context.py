@@ -13,6 +13,14 @@ from retrieval.ranking import Ranked
 
 
 @dataclass(frozen=True)
+class Assembled:
+    """Passages; `overtaken` says that the catalog had moved on since the ranking and some chunks were gone."""
+
+    passages: tuple[Passage, ...]
+    overtaken: bool
+
+
+@dataclass(frozen=True)
 class DocumentRanking:
     """URIs of documents by their best chunk, best first: fused, and by each leg alone."""
 
@@ -29,13 +37,14 @@ class _Joined:
 
 def assemble(
     session: Session, ranked: Sequence[Ranked], *, top_k: int, merge_neighbours: bool, per_document: int
-) -> tuple[Passage, ...]:
+) -> Assembled:
     """At most `top_k` passages, best first; a chunk that the catalog no longer has is dropped.
 
     Args:
         per_document: most passages from one document.
     """
     joined = _join(session, ranked)
+    overtaken = len(joined) < len(ranked)
     if merge_neighbours:
         joined = _merge(session, joined)
     chosen: list[Passage] = []
@@ -44,7 +53,7 @@ def assemble(
         if taken[item.passage.document_id] < per_document and len(chosen) < top_k:
             taken[item.passage.document_id] += 1
             chosen.append(replace(item.passage, rank=len(chosen) + 1))
-    return tuple(chosen)
+    return Assembled(tuple(chosen), overtaken)
 
 
 def rank_documents(session: Session, ranked: Sequence[Ranked], depth: int) -> DocumentRanking:

@@ -6,6 +6,7 @@ A generation is written under a hidden name, checked, and becomes visible by one
 import hashlib
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class GenerationStore:
         complete = manifest.model_copy(update={"files": _checksums(working)})
         (working / MANIFEST).write_text(complete.model_dump_json(indent=1))
         _sync(working)
-        target = self.folder / f"{manifest.sequence:012d}-{uuid.uuid4().hex[:8]}"
+        target = self.folder / f"{manifest.sequence:012d}-{time.time_ns():016x}"  # sorts by age
         working.rename(target)
         _sync_folder(self.folder)
         return Generation(target, complete)

@@ -28,6 +28,7 @@ from retrieval.ranking import Question, Ranked, rank
 from retrieval.stopwatch import Stopwatch
 
 PASSAGES_PER_DOCUMENT = 3
+OVERTAKEN_TRIES = 5  # searches again when a document was replaced between the ranking and the reading of its passages
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,19 @@ class Searcher:
             EmbedderMismatch: the collection was embedded by another model.
         """
         limit = top_k or self._settings.top_k
-        found = self._rank(query, collection, max(self._settings.candidates, 2 * limit), filters)
-        with found.watch.time("fuse"), self._catalog.read() as session:
-            passages = assemble(
-                session,
-                found.ranked[: 2 * limit + 10],
-                top_k=limit,
-                merge_neighbours=merge_neighbours,
-                per_document=limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT,
-            )
-            passages = with_coverage(passages, query, found.snapshot.lexical)
+        for _ in range(OVERTAKEN_TRIES):
+            found = self._rank(query, collection, max(self._settings.candidates, 2 * limit), filters)
+            with found.watch.time("fuse"), self._catalog.read() as session:
+                assembled = assemble(
+                    session,
+                    found.ranked[: 2 * limit + 10],
+                    top_k=limit,
+                    merge_neighbours=merge_neighbours,
+                    per_document=limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT,
+                )
+            if not assembled.overtaken:
+                break
+        passages = with_coverage(assembled.passages, query, found.snapshot.lexical)
         return SearchResult(
             query=query,
             collection=collection,
