@@ -4,11 +4,12 @@ Texts in, L2-normalised float32 vectors out. The model's own query and document 
 are honoured. On a CPU the model runs in bfloat16, which measures two to three times as fast at equal vectors.
 """
 
+import copy
 import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,7 @@ class SentenceTransformerEmbedder:
         self._batch_size = batch_size
         self._lock = threading.Lock()
         self._loaded: SentenceTransformer | None = None
+        self._counting: Any = None
         self._fingerprint = ""
 
     def load(self) -> "SentenceTransformer":
@@ -91,6 +93,15 @@ class SentenceTransformerEmbedder:
     def is_loaded(self) -> bool:
         """Whether the model is in memory."""
         return self._loaded is not None
+
+    def _counter(self) -> Any:
+        """A tokenizer for counting only: a call sets padding and truncation on the tokenizer, and another thread may
+        be embedding with the model's own at that moment."""
+        model = self.load()
+        with self._lock:
+            if self._counting is None:
+                self._counting = copy.deepcopy(model.tokenizer)
+        return self._counting
 
     def _open(self) -> "SentenceTransformer":
         import torch
@@ -140,8 +151,7 @@ class SentenceTransformerEmbedder:
         return np.asarray(vector, dtype=np.float32)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        tokenizer = self.load().tokenizer
-        encoded = tokenizer(list(texts), add_special_tokens=False, truncation=False, verbose=False)
+        encoded = self._counter()(list(texts), add_special_tokens=False, truncation=False, verbose=False)
         return [len(ids) for ids in encoded["input_ids"]]
 
 
