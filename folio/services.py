@@ -44,6 +44,7 @@ class Services:
 
     def close(self) -> None:
         """Let go of indexes and connections."""
+        self.engine.close()
         self.searcher.close()
         self.catalog.dispose()
 

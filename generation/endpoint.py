@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
+import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from folio.errors import ConfigurationError, EngineFailed, EngineNotReady, InvalidRequest
@@ -141,11 +142,11 @@ class Endpoint:
                         yield token
         except openai.BadRequestError as exc:
             raise InvalidRequest(f"The engine refused the request: {_reason(exc)}") from exc
-        except (openai.APITimeoutError, httpx.TimeoutException) as exc:
+        except (openai.APITimeoutError, httpx2.TimeoutException) as exc:
             raise EngineFailed(
                 f"The engine wrote nothing for {self._idle_timeout_s:.0f} s. Ask again.", retry_after_s=RETRY_AFTER_S
             ) from exc
-        except (openai.APIError, httpx.HTTPError) as exc:
+        except (openai.APIError, httpx2.HTTPError) as exc:
             self._served = None
             if started:
                 raise EngineFailed(

@@ -121,6 +121,9 @@ class Engine(Protocol):
     def stream_chat(self, request: GenerationRequest) -> Iterator[EngineToken]:
         """Generate; closing the iterator aborts the generation in the engine."""
 
+    def close(self) -> None:
+        """Close the connections."""
+
 
 class VllmEngine:
     """A pool of vLLM servers; cheap to build, reached at its first use.

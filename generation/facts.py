@@ -126,9 +126,7 @@ def numbers(text: str) -> list[Number]:
 
 def months(text: str) -> set[int]:
     """Months named in a text, 1 to 12."""
-    return {
-        _MONTHS.index(m["name"][:3].lower()) + 1 if m["name"] else int(m["number"]) for m in _MONTH.finditer(text)
-    }
+    return {_MONTHS.index(m["name"][:3].lower()) + 1 if m["name"] else int(m["number"]) for m in _MONTH.finditer(text)}
 
 
 def negations(text: str) -> int:
