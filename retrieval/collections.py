@@ -140,8 +140,8 @@ def require_fingerprint(collection: str, model: str, fingerprint: str, embedder:
     if fingerprint != embedder.fingerprint:
         raise EmbedderMismatch(
             f"Collection {collection!r} was embedded with {model!r}, but the configured model is {embedder.name!r} "
-            f"and its vectors can't be compared. Run `folio reindex {collection} --embed` to embed it again, "
-            "or set FOLIO_EMBEDDING_MODEL back."
+            f"and its vectors can't be compared. Set FOLIO_EMBEDDING_MODEL back to {model!r}, or ingest the files again "
+            "into a new collection (`folio ingest PATH... --collection NAME`)."
         )
 
 
