@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 from werkzeug.serving import make_server
 
+from folio.log import configure_logging
 from folio.services import Services, build_services
 from folio.settings import load_settings
 
@@ -38,6 +39,7 @@ def sample_folio() -> Iterator[SampleFolio]:
     from ingest.worker import Worker
     from web.app import create_app
 
+    configure_logging(load_settings(log_level="WARNING"))
     with (
         borrowed_engine(load_settings(), announce=say) as engine_url,
         tempfile.TemporaryDirectory(prefix="folio-bench-") as folder,
