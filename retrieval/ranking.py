@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from retrieval import feedback
-from retrieval.candidates import Candidates, Floats, Leg, dense_scores, lexical_scores
+from retrieval.candidates import Candidates, Floats, Ids, Leg, dense_scores, lexical_scores
 from retrieval.fusion import Weights, fuse
 from retrieval.live import Snapshot
 from retrieval.passages import StageScores
 from retrieval.stopwatch import Stopwatch
 
-ReadTexts = Callable[[Sequence[int]], list[tuple[str, str]]]
+ReadTexts = Callable[[Sequence[int]], list[tuple[int, str, str]]]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ def rank(
         first = Candidates(ids, dense_scores(snapshot.dense, question.vector, ids), lexical)
         fused = _fuse(snapshot, question, first, question.terms, first.lexical, weights)
     with watch.time("lexical"):
-        best = first.ids[np.lexsort((first.ids, -fused))][: feedback.PASSAGES]
-        expanded = feedback.expand(question.terms, read_texts(best.tolist()), snapshot.lexical) if len(best) else {}
+        expanded = _expanded(snapshot, question, first.ids, fused, read_texts)
         lent = Leg(*snapshot.lexical.search(expanded, limit, documents=documents))
         ids = np.union1d(first.ids, lent.ids)
         expanded_scores = lexical_scores(snapshot.lexical, expanded, lent, ids)
@@ -73,6 +72,18 @@ def rank(
             )
             for p in np.lexsort((ids, -fused))
         ]
+
+
+def _expanded(
+    snapshot: Snapshot, question: Question, ids: Ids, fused: Floats, read_texts: ReadTexts
+) -> dict[str, float]:
+    best = np.lexsort((ids, -fused))[: feedback.PASSAGES]
+    if not len(best):
+        return {}
+    scores = {int(ids[p]): float(fused[p]) for p in best}
+    texts = read_texts(list(scores))
+    lending = [(text, language, scores[chunk_id]) for chunk_id, text, language in texts]
+    return feedback.expand(question.terms, lending, snapshot.lexical)
 
 
 def _fuse(

@@ -95,3 +95,13 @@ def test_another_models_collection_is_refused_with_the_way_out(library, searcher
         session.get(Collection, library.info.id).embedding_fingerprint = "0" * 64
     with pytest.raises(EmbedderMismatch, match="folio reindex default"):
         searcher.search("whales")
+
+
+def test_a_chinese_question_is_lent_no_terms_by_its_passages(library, searcher):
+    library.put("a.txt", "梵语由 Monier Williams 研究。", language="zh")
+    searcher.search("梵语研究")
+    from retrieval.feedback import expand
+
+    lexical = searcher._index(library.info.id).snapshot(0).lexical
+    assert set(expand({"梵语": 1.0}, [("梵语由 Monier Williams 研究。", "zh", 1.0)], lexical)) == {"梵语"}
+    assert "monier" in expand({"sanskrit": 1.0}, [("Monier Williams", "en", 1.0)], lexical)
