@@ -1,8 +1,8 @@
 """Pseudo-relevance feedback for the lexical leg (the relevance model RM3).
 
 The best passages of a first ranking lend the question their most telling terms, so that passages which say the same in
-other words are found too. Chinese, Japanese and Korean lend nothing and are lent
-nothing: characters and pairs are no words, and the few Latin words among them mislead (measured on XQuAD: 0.963 to 0.931).
+other words are found too. Chinese, Japanese and Korean lend nothing and are lent nothing: characters and pairs are no
+words, and the few Latin words among them mislead (measured on Chinese questions: nDCG@10 0.963 falls to 0.931).
 """
 
 import math

@@ -93,7 +93,7 @@ def test_another_models_collection_is_refused_with_the_way_out(library, searcher
 
     with library.catalog.write() as session:
         session.get(Collection, library.info.id).embedding_fingerprint = "0" * 64
-    with pytest.raises(EmbedderMismatch, match="folio reindex default"):
+    with pytest.raises(EmbedderMismatch, match="FOLIO_EMBEDDING_MODEL"):
         searcher.search("whales")
 
 
