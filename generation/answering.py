@@ -167,7 +167,15 @@ class Answerer:
         assert making.found is not None
         checked = making.draft.checked if making.draft else []
         verdicts = [item.verdict for item in checked]
-        signals = read_signals(making.search_query, making.found.passages, making.logprobs, verdicts, making.raw)
+        used = {evidence.n for verdict in verdicts for evidence in verdict.evidence}
+        signals = read_signals(
+            making.search_query,
+            making.found.passages,
+            making.logprobs,
+            verdicts,
+            making.raw,
+            cited=[item.passage for item in making.numbered if item.n in used],
+        )
         probability = refusal_probability(signals) if checked else 1.0
         threshold = self._settings.refusal_threshold
         answer = conclude(

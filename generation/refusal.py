@@ -24,6 +24,9 @@ _SAID_SO = re.compile(
     r"|(?:没有|并未|未)在?(?:来源|资料|文档|文中|段落)",
     re.IGNORECASE,
 )
+_CODE = re.compile(
+    r"(?<![A-Za-z0-9])(?=[A-Za-z0-9.-]*[A-Za-z])(?=[A-Za-z0-9.-]*[0-9])[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9]"
+)
 FLOOR_LOGPROB = -14.0  # of a marker that is not among the alternatives reported
 
 
@@ -33,8 +36,8 @@ class Signals:
 
     `refuse_logit`: log-odds that the model's first token opens the refusal marker; `answer_logprob`: mean
     log-probability of the tokens written; `supported`: share of sentences that hold; `coverage`: best share of the
-    question's terms in a passage; `dense`: best cosine; `names_missing`: share of the question's names and identifiers
-    that no passage read has.
+    question's terms in a cited passage, or in any where none is cited; `dense`: best cosine; `names_missing`: share of
+    the question's names and identifiers that no passage read has.
     """
 
     refuse_logit: float
@@ -85,14 +88,15 @@ def read_signals(
     logprobs: Sequence[TokenLogprob],
     verdicts: Sequence[Verdict],
     raw: str,
+    cited: Sequence[Passage] = (),
 ) -> Signals:
-    """Gather the signals when the model has finished."""
+    """Gather the signals when the model has finished. `cited` are the passages that support a sentence."""
     written = [entry.logprob for entry in logprobs]
     return Signals(
         refuse_logit=refuse_logit(logprobs[0]) if logprobs else FLOOR_LOGPROB,
         answer_logprob=sum(written) / len(written) if written else 0.0,
         supported=sum(v.supported for v in verdicts) / len(verdicts) if verdicts else 0.0,
-        coverage=max((p.scores.term_coverage for p in passages), default=0.0),
+        coverage=max((p.scores.term_coverage for p in cited or passages), default=0.0),
         dense=max((p.scores.dense_score or 0.0 for p in passages), default=0.0),
         said_not_found=says_not_found(raw),
         names_missing=names_missing(question, passages),
@@ -101,7 +105,8 @@ def read_signals(
 
 def names_missing(question: str, passages: Sequence[Passage]) -> float:
     """Share of the question's names and identifiers that stand in none of the passages, their titles included."""
-    asked = facts.names(facts.fold(question))
+    folded = facts.fold(question)
+    asked = facts.names(folded) | {code.lower() for code in _CODE.findall(folded)}
     read = facts.fold(" ".join(" ".join((p.title, *p.heading_path, p.text)) for p in passages)).lower()
     return sum(name not in read for name in asked) / len(asked) if asked else 0.0
 
