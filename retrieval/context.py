@@ -78,13 +78,16 @@ def rank_documents(session: Session, ranked: Sequence[Ranked], depth: int) -> Do
 
 
 def read_texts(session: Session, chunk_ids: Sequence[int]) -> list[tuple[int, str, str]]:
-    """Id, text and language of chunks, in the order asked; those no longer there are left out."""
+    """Id, text as it is indexed (title and headings with it) and language of chunks, in the order asked.
+
+    Chunks no longer there are left out.
+    """
     rows = session.execute(
-        select(Chunk.id, Chunk.text, Document.language)
+        select(Chunk.id, Document.title, Chunk.heading_path, Chunk.text, Document.language)
         .join(Document, Document.id == Chunk.document_id)
         .where(Chunk.id.in_(chunk_ids))
     )
-    found = {row[0]: (row[0], row[1], row[2]) for row in rows}
+    found = {row[0]: (row[0], "\n".join((row[1], *row[2], row[3])), row[4]) for row in rows}
     return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
 
