@@ -6,10 +6,16 @@ from retrieval.analysis import terms
 from retrieval.lexical import LexicalSnapshot
 from retrieval.passages import Passage
 
+# "How many", "how long": the words ask for an amount, and their absence from a passage says nothing.
+AMOUNT_WORDS = frozenset(term for word in ("many", "much", "long", "old", "often", "far") for term in terms(word, "en"))
+# Added to every term's rarity, so that in a collection of a few passages an absent word does not outweigh all others.
+SMOOTHING = 1.0
+
 
 def with_coverage(passages: tuple[Passage, ...], query: str, lexical: LexicalSnapshot) -> tuple[Passage, ...]:
     """The passages with `scores.term_coverage`: the share (0 to 1) of the question's terms that each holds."""
-    rarity = {term: lexical.rarity(term) for term in lexical.query_terms(query)}
+    asked = [term for term in lexical.query_terms(query) if term not in AMOUNT_WORDS]
+    rarity = {term: lexical.rarity(term) + SMOOTHING for term in asked}
     total = sum(rarity.values())
     if not total:
         return passages
