@@ -75,8 +75,11 @@ def install(extras: list[str]) -> None:
     constraints = ["--constraint", str(lock)] if "cpu" in extras else []
     target = ["--editable", f"{ROOT}[{','.join(extras)}]", *constraints]
     run([str(PYTHON), "-m", "pip", "install", "--quiet", "--upgrade", "pip"])
-    if run([str(PYTHON), "-m", "pip", "install", "--progress-bar", "on", *target], check=False) != 0:
-        say("pip could not find every package (usually the CPU build of torch); trying uv, which knows where it is.")
+    status = run([str(PYTHON), "-m", "pip", "install", "--progress-bar", "on", *target], check=False)
+    if status < 0:
+        sys.exit(f"pip was ended by signal {-status} (too little memory?); run make again, it goes on from here.")
+    if status != 0:
+        say(f"pip ended with status {status} (often it can't find the CPU build of torch). Trying uv instead.")
         run([str(PYTHON), "-m", "pip", "install", "--quiet", "uv"])
         run([str(PYTHON), "-m", "uv", "pip", "install", "--python", str(PYTHON), "--torch-backend=cpu", *target])
     if "cpu" in extras:

@@ -212,7 +212,8 @@ class Endpoint:
 
     def _not_ready(self) -> EngineNotReady:
         return EngineNotReady(
-            f"The engine at {self.url} does not answer; it may still be loading its model.",
+            f"The engine at {self.url} does not answer. A model takes about a minute to load: ask again when "
+            "`folio serve` prints Ready (/readyz answers 200). Search works meanwhile.",
             retry_after_s=RETRY_AFTER_S,
         )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.25
 WEDGE_CHECK_S = 10.0
+FOLLOWER_STOP_S = 15.0
 
 
 @click.command("serve")
@@ -55,8 +56,10 @@ def serve(host: str | None, port: int | None, paths: tuple[str, ...], collection
             child.start()
         address = f"http://{settings.host}:{settings.port}"
         click.echo(f"Folio is starting; the page is at {address}", err=True)
-        threading.Thread(target=_follow, args=(settings, paths, collection, address, stop), daemon=True).start()
+        follower = threading.Thread(target=_follow, args=(settings, paths, collection, address, stop), daemon=True)
+        follower.start()
         _watch(settings, children, engine_url, stop)
+        follower.join(FOLLOWER_STOP_S)
     finally:
         click.echo("Stopping.", err=True)
         for child in children:
@@ -130,6 +133,16 @@ def _watch(settings: "Settings", children: list["Child"], engine_url: str, stop:
                 children[-1].kill()
 
 
+def _run_until_stopped(command: list[str], environment: dict[str, str], stop: threading.Event) -> int:
+    """The exit status of a command, which is ended when Folio stops before it."""
+    with subprocess.Popen(command, env=environment) as process:
+        while process.poll() is None:
+            if stop.wait(POLL_S):
+                process.terminate()
+                break
+    return process.returncode
+
+
 def _follow(settings: "Settings", paths: tuple[str, ...], collection: str, address: str, stop: threading.Event) -> None:
     """Add what `--ingest` names, then say when Folio can answer."""
     import httpx
@@ -137,7 +150,7 @@ def _follow(settings: "Settings", paths: tuple[str, ...], collection: str, addre
     if paths:
         command = [sys.executable, "-m", "folio", "ingest", *paths, "--collection", collection]
         environment = {**os.environ, "FOLIO_DATA_DIR": str(settings.data_dir)}
-        if subprocess.run(command, env=environment, check=False).returncode != 0:
+        if _run_until_stopped(command, environment, stop) != 0 and not stop.is_set():
             click.echo("Not every file could be added; `folio jobs` says which and why.", err=True)
     while not stop.wait(POLL_S):
         try:

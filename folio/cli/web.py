@@ -30,8 +30,14 @@ def web() -> None:
 def _build(settings: "Settings") -> "Flask":
     """The application, up at once; the embedder and the indexes load behind it."""
     from folio.services import build_services
+    from retrieval.collections import DEFAULT_COLLECTION
     from web.app import create_app
 
     services = build_services(settings)
-    threading.Thread(target=services.searcher.warm, name="warm-searcher", daemon=True).start()
+
+    def warm() -> None:
+        services.collections.get_or_create(DEFAULT_COLLECTION)
+        services.searcher.warm()
+
+    threading.Thread(target=warm, name="warm-searcher", daemon=True).start()
     return create_app(services)
