@@ -68,13 +68,14 @@ def build_embedder(settings: Settings) -> "Embedder":
 
 def build_engine(settings: Settings) -> "Engine":
     """The engine of the settings, or that of a running `folio serve`; reached at its first use."""
-    from generation.engine import VllmEngine
-    from generation.vllm_server import known_engine_urls
+    from generation.pool import VllmEngine
+    from generation.vllm_server import engine_problem, known_engine_urls
 
     return VllmEngine(
         known_engine_urls(settings),
         api_key=settings.engine_api_key.get_secret_value(),
         idle_timeout_s=settings.engine_idle_timeout_s,
+        explain=lambda: engine_problem(settings),
     )
 
 

@@ -1,7 +1,7 @@
 """From a question to a checked, cited answer: admit, search, assemble, generate, verify, decide, keep the receipt."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 
 from sqlalchemy import select
@@ -14,6 +14,7 @@ from folio.settings import Settings
 from generation.admission import Admission
 from generation.agent import Agent
 from generation.answer import Answer, AskRequest, Turn
+from generation.cancellation import CancellableIterator, Cancelled
 from generation.concluding import conclude, shown_passage, write_receipt
 from generation.conversations import Conversations
 from generation.draft import Draft
@@ -63,24 +64,28 @@ class Answerer:
                 raise event.error
         raise FolioError("The answer ended before it was done.")
 
-    def stream(self, request: AskRequest) -> Iterator[Event]:
-        """The answer while it is made. Closing the iterator aborts the generation in the engine.
+    def stream(self, request: AskRequest) -> CancellableIterator[Event]:
+        """The answer while it is made. Closing the iterator, from any thread, aborts the generation in the engine.
 
         Raises:
             FolioError: before the first event only; later an error comes as `Failed`.
         """
-        begun = False
+        return CancellableIterator(self._counted(request))
+
+    def _counted(self, request: AskRequest) -> Generator[Event, None, None]:
+        begun = done = False
         try:
             for event in self._events(request):
-                begun = True
+                begun, done = True, isinstance(event, Done)
                 yield event
         except FolioError as exc:
             metrics.ANSWERS.labels("failed").inc()
             if not begun:
                 raise
             yield Failed(exc)
-        except GeneratorExit:
-            metrics.ANSWERS.labels("abandoned").inc()
+        except (GeneratorExit, Cancelled):
+            if not done:
+                metrics.ANSWERS.labels("abandoned").inc()
             raise
 
     def _events(self, request: AskRequest) -> Iterator[Event]:

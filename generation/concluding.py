@@ -33,10 +33,15 @@ def conclude(making: Making, *, refused: bool, model: str, conversation_id: str)
         sentences=[item.sentence for item in draft.checked] if draft else [],
         passages=[shown_passage(item) for item in sorted(making.numbered, key=lambda item: item.passage.rank)],
         thinking=making.thinking if shown else None,
-        usage=Usage(**asdict(making.usage), thinking_tokens=making.thinking_pieces),
+        usage=Usage(
+            prompt_tokens=making.usage.prompt_tokens,
+            cached_tokens=making.usage.cached_tokens,
+            completion_tokens=making.usage.completion_tokens,
+            thinking_tokens=making.thinking_pieces,
+        ),
         timing=Timing(
             retrieval_ms=making.retrieval_ms,
-            queue_ms=making.queue_ms,
+            queue_ms=making.queue_ms + making.usage.queue_ms,
             ttft_ms=making.ttft_ms or total_ms,
             total_ms=total_ms,
         ),

@@ -4,15 +4,18 @@ Every error of the network or of the server is translated here; nothing above kn
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
-from folio.errors import ConfigurationError, EngineFailed, EngineNotReady, InvalidRequest
+from folio.errors import ConfigurationError, EngineFailed, EngineNotReady, InvalidRequest, TooManyRequests
+from generation.cancellation import Cancelled, current_cancellation
+from generation.connection import chat_client, open_chat
 from generation.engine import (
     Alternative,
     EngineHealth,
@@ -26,11 +29,13 @@ from generation.engine import (
 if TYPE_CHECKING:
     import openai
 
-T = TypeVar("T")
 SMALL_CALL_TIMEOUT_S = 10.0
-CONNECT_TIMEOUT_S = 5.0
 HEALTH_TIMEOUT_S = 2.0
+# A healthy server under load may miss one look; it is called down when it has not answered for so long.
+SILENT_AFTER_S = 6.0
 RETRY_AFTER_S = 5
+RUNNING, WAITING, KV_CACHE = "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
+REFUSED_KEY = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 @dataclass(frozen=True)
@@ -46,39 +51,57 @@ class Endpoint:
 
     def __init__(self, url: str, model: str, api_key: str, idle_timeout_s: float) -> None:
         self.url = url.rstrip("/").removesuffix("/v1")
-        self.in_flight = 0
+        self._in_flight = 0
         self._wanted_model = model
         self._api_key = api_key
         self._idle_timeout_s = idle_timeout_s
         self._served: ServedModel | None = None
-        self._was_ready = False
+        self._seen: EngineHealth | None = None
+        self._seen_at = 0.0
         self._lock = threading.Lock()
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._http = httpx.Client(base_url=self.url, headers=headers, timeout=SMALL_CALL_TIMEOUT_S)
         self._chat: openai.OpenAI | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether it has said what it serves."""
+        return self._served is not None
+
+    @property
+    def load(self) -> int:
+        """Requests there, by its own last figures and by ours, whichever is more."""
+        seen = self._seen
+        return max(self._in_flight, (seen.running or 0) + (seen.waiting or 0) if seen else 0)
+
     def health(self) -> EngineHealth:
         """How the server is now; never raises."""
         try:
-            alive = self._http.get("/health", timeout=HEALTH_TIMEOUT_S).is_success
-            served = self.served()
-            figures = self.figures()
-        except (httpx.HTTPError, EngineNotReady, ConfigurationError):
-            alive = False
-        if not alive:
-            state, detail = ("failed", "stopped answering") if self._was_ready else ("starting", "does not answer yet")
-            return EngineHealth(False, state, f"The engine at {self.url} {detail}.")  # type: ignore[arg-type]
-        self._was_ready = True
-        return EngineHealth(
+            self._call(lambda: self._http.get("/health", timeout=HEALTH_TIMEOUT_S))
+            served, figures = self.served(), self.figures()
+        except ConfigurationError as exc:
+            return EngineHealth(False, "failed", exc.message)
+        except EngineNotReady as exc:
+            return self._unseen(timed_out=isinstance(exc.__cause__, httpx.ReadTimeout))
+        self._seen = EngineHealth(
             True,
             "ready",
             "",
             served.name,
             served.max_model_len,
-            int(figures.get("vllm:num_requests_running", 0)),
-            int(figures.get("vllm:num_requests_waiting", 0)),
-            figures.get("vllm:kv_cache_usage_perc", 0.0),
+            int(figures.get(RUNNING, 0)),
+            int(figures.get(WAITING, 0)),
+            figures.get(KV_CACHE, 0.0),
         )
+        self._seen_at = time.monotonic()
+        return self._seen
+
+    def _unseen(self, *, timed_out: bool) -> EngineHealth:
+        if self._seen is None:
+            return EngineHealth(False, "starting", f"The engine at {self.url} does not answer yet.")
+        if timed_out and time.monotonic() - self._seen_at < SILENT_AFTER_S:
+            return self._seen
+        return EngineHealth(False, "failed", f"The engine at {self.url} stopped answering.")
 
     def figures(self) -> dict[str, float]:
         """The server's own Prometheus figures that tell its load.
@@ -87,12 +110,11 @@ class Endpoint:
             EngineNotReady: it does not answer.
         """
         page = self._call(lambda: self._http.get("/metrics", timeout=HEALTH_TIMEOUT_S)).text
-        wanted = ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
         return {
             sample.name: sample.value
             for family in text_string_to_metric_families(page)
             for sample in family.samples
-            if sample.name in wanted
+            if sample.name in (RUNNING, WAITING, KV_CACHE)
         }
 
     def served(self) -> ServedModel:
@@ -121,42 +143,56 @@ class Endpoint:
         """Tokens of a text."""
         return self._tokenize({"prompt": text, "add_special_tokens": False})
 
-    def stream(self, request: GenerationRequest) -> Iterator[EngineToken]:
+    def stream(self, request: GenerationRequest) -> Generator[EngineToken, None, None]:
         """Generate; closing the iterator closes the connection, on which vLLM aborts the request.
 
         Raises:
             EngineNotReady: the server did not take the request.
+            TooManyRequests: its queue is full.
             EngineFailed: it stopped, or wrote nothing for `idle_timeout_s`.
+            Cancelled: the reader has left.
         """
         import openai
 
         started = False
         with self._lock:
-            self.in_flight += 1
+            self._in_flight += 1
         try:
-            with self._client().chat.completions.create(**self._arguments(request)) as stream:
+            with open_chat(self._client(), self._arguments(request)) as stream:
                 for chunk in stream:
                     token = _token(chunk)
                     if token is not None:
                         started = True
                         yield token
-        except openai.BadRequestError as exc:
-            raise InvalidRequest(f"The engine refused the request: {_reason(exc)}") from exc
-        except (openai.APITimeoutError, httpx2.TimeoutException) as exc:
-            raise EngineFailed(
-                f"The engine wrote nothing for {self._idle_timeout_s:.0f} s. Ask again.", retry_after_s=RETRY_AFTER_S
-            ) from exc
-        except (openai.APIError, httpx2.HTTPError) as exc:
-            self._served = None
-            if started:
-                raise EngineFailed(
-                    "The engine stopped while it was answering; it is being restarted. Ask again.",
-                    retry_after_s=RETRY_AFTER_S,
-                ) from exc
-            raise self._not_ready() from exc
+        except (openai.OpenAIError, httpx2.HTTPError) as exc:
+            if current_cancellation().is_cancelled:
+                raise Cancelled from exc
+            raise self._translated(exc, started=started) from exc
         finally:
             with self._lock:
-                self.in_flight -= 1
+                self._in_flight -= 1
+
+    def _translated(self, exc: Exception, *, started: bool) -> Exception:
+        import openai
+
+        match exc:
+            case openai.BadRequestError():
+                return InvalidRequest(f"The engine refused the request: {_reason(exc)}")
+            case openai.AuthenticationError() | openai.PermissionDeniedError():
+                return self._key_refused()
+            case openai.RateLimitError():
+                return TooManyRequests("The engine's queue is full; ask again shortly.", retry_after_s=RETRY_AFTER_S)
+            case openai.APITimeoutError() | httpx2.TimeoutException():
+                return EngineFailed(
+                    f"The engine wrote nothing for {self._idle_timeout_s:.0f} s. Ask again.",
+                    retry_after_s=RETRY_AFTER_S,
+                )
+        self._served = None
+        if not started:
+            return self._not_ready()
+        return EngineFailed(
+            "The engine stopped while it was answering; it is being restarted. Ask again.", retry_after_s=RETRY_AFTER_S
+        )
 
     def _arguments(self, request: GenerationRequest) -> dict[str, Any]:
         sampling = request.sampling
@@ -170,6 +206,8 @@ class Endpoint:
             "max_tokens": request.max_tokens,
             "extra_body": {"top_k": sampling.top_k, "min_p": sampling.min_p},
         }
+        if request.cache_salt:
+            arguments["extra_body"]["cache_salt"] = request.cache_salt
         if sampling.seed is not None:
             arguments["seed"] = sampling.seed
         if sampling.stop:
@@ -182,15 +220,10 @@ class Endpoint:
         return arguments
 
     def _client(self) -> "openai.OpenAI":
-        if self._chat is None:
-            import openai
-
-            timeout = openai.Timeout(self._idle_timeout_s, connect=CONNECT_TIMEOUT_S)
-            # The pool retries, and only before the first token; the client's own retries would hide a dead server.
-            self._chat = openai.OpenAI(
-                base_url=f"{self.url}/v1", api_key=self._api_key or "none", timeout=timeout, max_retries=0
-            )
-        return self._chat
+        with self._lock:
+            if self._chat is None:
+                self._chat = chat_client(self.url, self._api_key, self._idle_timeout_s)
+            return self._chat
 
     def _tokenize(self, body: dict[str, Any]) -> int:
         reply = self._call(lambda: self._http.post("/tokenize", json={"model": self.served().name, **body}))
@@ -205,10 +238,15 @@ class Endpoint:
     def _call(self, call: Callable[[], httpx.Response]) -> httpx.Response:
         try:
             reply = call()
+            if reply.status_code in REFUSED_KEY:
+                raise self._key_refused()
             reply.raise_for_status()
         except httpx.HTTPError as exc:
             raise self._not_ready() from exc
         return reply
+
+    def _key_refused(self) -> ConfigurationError:
+        return ConfigurationError(f"The engine at {self.url} refuses the key of FOLIO_ENGINE_API_KEY.")
 
     def _not_ready(self) -> EngineNotReady:
         return EngineNotReady(
@@ -220,7 +258,7 @@ class Endpoint:
 
 def _token(chunk: Any) -> EngineToken | None:
     """A chunk of the OpenAI stream as a token; None for one that says nothing."""
-    usage = _usage(chunk.usage) if chunk.usage else None
+    usage = _usage(chunk) if chunk.usage else None
     if not chunk.choices:
         return EngineToken(usage=usage) if usage else None
     choice = chunk.choices[0]
@@ -238,12 +276,14 @@ def _logprob(entry: Any) -> TokenLogprob:
     return TokenLogprob(entry.token, entry.logprob, alternatives)
 
 
-def _usage(usage: Any) -> EngineUsage:
+def _usage(chunk: Any) -> EngineUsage:
+    usage, timings = chunk.usage, (chunk.model_extra or {}).get("metrics") or {}
     details = usage.prompt_tokens_details
     cached = (details.cached_tokens or 0) if details else 0
-    return EngineUsage(usage.prompt_tokens, cached, usage.completion_tokens)
+    queue_ms = float(timings.get("queue_time_ms") or 0.0)
+    return EngineUsage(usage.prompt_tokens, cached, usage.completion_tokens, queue_ms)
 
 
-def _reason(exc: "openai.APIStatusError") -> str:
+def _reason(exc: "openai.BadRequestError") -> str:
     body = exc.body if isinstance(exc.body, dict) else {}
     return str(body.get("message", "it gave no reason"))

@@ -1,25 +1,12 @@
-"""The seam to the language model, and the pool of vLLM servers behind it.
+"""The seam to the language model. Its one implementation is the pool of vLLM servers in `generation/pool.py`."""
 
-Folio knows an engine only as an OpenAI-compatible vLLM server at a URL: one it started, or any that exist. Several
-URLs form a pool: the least loaded answers, with a preference for the one whose prefix cache knows the conversation.
-"""
-
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
-from folio.errors import EngineNotReady, Unavailable
 from generation.answer import Sampling
 
-if TYPE_CHECKING:
-    from generation.endpoint import Endpoint
-
-T = TypeVar("T")
 Role = Literal["system", "user", "assistant"]
-REST_AFTER_FAILURE_S = 2.0
-RETRY_AFTER_S = 5
 
 
 @dataclass(frozen=True)
@@ -49,11 +36,16 @@ class TokenLogprob:
 
 @dataclass(frozen=True)
 class EngineUsage:
-    """Tokens as the engine counted them; `cached_tokens` of the prompt came from its prefix cache."""
+    """Tokens as the engine counted them; `cached_tokens` of the prompt came from its prefix cache.
+
+    `queue_ms` is how long the request waited in the engine's queue; 0 where the engine does not tell (it does when
+    vLLM runs with `--enable-per-request-metrics`).
+    """
 
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
+    queue_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,8 @@ class GenerationRequest:
         max_tokens: most tokens to write, thinking included.
         top_logprobs: alternatives to report for each token; 0 means no probabilities.
         json_schema: the reply must be JSON of this schema (structured output); None leaves it free.
-        affinity: requests with the same value share a prompt prefix and go to the same server when it is not busier.
+        affinity: requests with the same value share a prompt prefix and go to the same server unless it is busier.
+        cache_salt: requests share the engine's prefix cache only with those of the same salt; empty: with all.
     """
 
     messages: tuple[Message, ...]
@@ -98,6 +91,7 @@ class GenerationRequest:
     top_logprobs: int = 0
     json_schema: Mapping[str, Any] | None = None
     affinity: str = ""
+    cache_salt: str = ""
 
 
 class Engine(Protocol):
@@ -123,109 +117,3 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Close the connections."""
-
-
-class VllmEngine:
-    """A pool of vLLM servers; cheap to build, reached at its first use.
-
-    Args:
-        urls: base addresses, with or without `/v1`. None at all is an engine that is never ready.
-        model: served model name; empty takes the first that the server lists.
-        idle_timeout_s: seconds without a token after which a generation counts as wedged.
-    """
-
-    def __init__(
-        self, urls: Sequence[str], *, model: str = "", api_key: str = "", idle_timeout_s: float = 120.0
-    ) -> None:
-        from generation.endpoint import Endpoint
-
-        self._endpoints = tuple(Endpoint(url, model, api_key, idle_timeout_s) for url in urls)
-        self._resting: dict[str, float] = {}
-        self._lock = threading.Lock()
-
-    def health(self) -> EngineHealth:
-        """The best state among the servers, with their requests added up."""
-        if not self._endpoints:
-            return EngineHealth(False, "starting", "No engine is running. Start `folio serve` or set FOLIO_ENGINE_URL.")
-        states = [endpoint.health() for endpoint in self._endpoints]
-        best = next((s for s in states if s.ready), states[0])
-        return EngineHealth(
-            ready=best.ready,
-            state=best.state,
-            detail=best.detail,
-            model=best.model,
-            max_model_len=best.max_model_len,
-            running=sum(s.running or 0 for s in states),
-            waiting=sum(s.waiting or 0 for s in states),
-            kv_cache_usage=max((s.kv_cache_usage or 0.0 for s in states if s.ready), default=None),
-        )
-
-    def context_length(self) -> int:
-        """The shortest context window of the pool's servers that answer."""
-        return self._first(lambda endpoint: endpoint.served().max_model_len)
-
-    def model_name(self) -> str:
-        """The served model's name."""
-        return self._first(lambda endpoint: endpoint.served().name)
-
-    def count_messages(self, messages: Sequence[Message]) -> int:
-        """Tokens by the served model's template and tokenizer."""
-        return self._first(lambda endpoint: endpoint.count_messages(messages))
-
-    def count_text(self, text: str) -> int:
-        """Tokens by the served model's tokenizer."""
-        return self._first(lambda endpoint: endpoint.count_text(text))
-
-    def stream_chat(self, request: GenerationRequest) -> Iterator[EngineToken]:
-        """Generate on one server; another is tried only while nothing has been written.
-
-        Raises:
-            EngineNotReady: no server took the request.
-            EngineFailed: the server stopped, or fell silent, in mid-answer.
-        """
-        refusal: Unavailable | None = None
-        for endpoint in self._by_preference(request.affinity):
-            started = False
-            try:
-                for token in endpoint.stream(request):
-                    started = True
-                    yield token
-                return
-            except Unavailable as exc:
-                self._rest(endpoint.url)
-                if started:
-                    raise
-                refusal = exc
-        raise refusal or self._nobody()
-
-    def close(self) -> None:
-        """Close the connections to all servers."""
-        for endpoint in self._endpoints:
-            endpoint.close()
-
-    def _first(self, call: "Callable[[Endpoint], T]") -> T:
-        refusal: Unavailable | None = None
-        for endpoint in self._by_preference(""):
-            try:
-                return call(endpoint)
-            except Unavailable as exc:
-                self._rest(endpoint.url)
-                refusal = exc
-        raise refusal or self._nobody()
-
-    def _by_preference(self, affinity: str) -> "list[Endpoint]":
-        """Servers to try, in order: rested ones first, the least loaded first, ties by affinity."""
-        now = time.monotonic()
-        with self._lock:
-            resting = {url for url, until in self._resting.items() if until > now}
-        return sorted(
-            self._endpoints,
-            key=lambda e: (e.url in resting, e.in_flight, hash((affinity, e.url)) if affinity else 0),
-        )
-
-    def _rest(self, url: str) -> None:
-        with self._lock:
-            self._resting[url] = time.monotonic() + REST_AFTER_FAILURE_S
-
-    def _nobody(self) -> EngineNotReady:
-        return EngineNotReady(self.health().detail or "No engine is running.", retry_after_s=RETRY_AFTER_S)

@@ -111,21 +111,32 @@ def known_engine_urls(settings: Settings) -> tuple[str, ...]:
     """The engines to use: those of the settings, else that of a running `folio serve`, else none."""
     if settings.engine_urls:
         return settings.engine_urls
+    url = _announced(settings).get("url", "")
+    return (url,) if url else ()
+
+
+def engine_problem(settings: Settings) -> str:
+    """Why the engine that `folio serve` watches is down, in a sentence; empty while nothing is known to be wrong."""
+    return _announced(settings).get("problem", "")
+
+
+def announce_engine(settings: Settings, url: str, problem: str = "") -> None:
+    """Tell Folio's other processes where the engine of this one answers, or what keeps it from answering."""
+    path = state_file(settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"url": url, "pid": os.getpid(), "problem": problem}), encoding="utf-8")
+    partial.replace(path)
+
+
+def _announced(settings: Settings) -> dict[str, str]:
+    """What a `folio serve` that still runs last announced."""
     try:
         state = json.loads(state_file(settings).read_text(encoding="utf-8"))
         os.kill(int(state["pid"]), 0)
     except (OSError, ValueError, KeyError, TypeError):
-        return ()
-    return (str(state["url"]),)
-
-
-def announce_engine(settings: Settings, url: str) -> None:
-    """Tell Folio's other processes where the engine of this one answers."""
-    path = state_file(settings)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
-    partial.replace(path)
+        return {}
+    return {name: str(value) for name, value in state.items()}
 
 
 @contextmanager

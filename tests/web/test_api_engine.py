@@ -9,7 +9,7 @@ from openai import OpenAI
 
 from folio.client import Folio
 from generation.answering import Answerer
-from generation.engine import VllmEngine
+from generation.pool import VllmEngine
 from web.app import create_app
 
 NOTE = "PagedAttention reduces fragmentation of the KV cache, because it keeps the cache in small blocks."
