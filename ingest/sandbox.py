@@ -7,12 +7,15 @@ does (hang, eat memory, crash in native code) costs that file only.
 import contextlib
 import ctypes
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import resource
+import signal
 import socket
 import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from folio.errors import IngestError
 from ingest import reasons
@@ -21,6 +24,7 @@ from ingest.parsers.registry import parse
 
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
+PR_SET_PDEATHSIG = 1
 MAX_TEXT_CHARS = 50_000_000
 PRELOAD = [
     "ingest.parsers.pdf", "ingest.parsers.plain", "ingest.parsers.web_page", "ingest.parsers.office",
@@ -103,9 +107,26 @@ def _limit(timeout_s: float, memory_mib: int) -> None:
         unshare = ctypes.CDLL(None).unshare
         if unshare(CLONE_NEWNET) != 0:
             unshare(CLONE_NEWUSER | CLONE_NEWNET)
+        _die_with_the_worker()
     # Where the kernel allows no network namespace of its own, Python code at least can open no connection.
     socket.socket = _NoSocket  # type: ignore[misc, assignment]
     os.environ["NO_PROXY"] = "*"
+
+
+def _die_with_the_worker() -> None:
+    """Ask the kernel to end this process with its fork server, which itself ends when its worker's pipe closes.
+
+    A worker killed with SIGKILL can end nobody: without this, a parser that hangs would outlive it for ever. The fork
+    server hands each child the writing end of that pipe, so a child that hangs would keep the server alive as well.
+    """
+    server: Any = vars(multiprocessing.forkserver)["_forkserver"]
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_alive_fd = None
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the kernel was asked
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class _NoSocket:
