@@ -7,6 +7,7 @@ FolioError
 │   └── Conflict              it contradicts what is already there
 │       └── EmbedderMismatch
 ├── NotFound                  nothing by that name or id
+│   └── StreamGone            an answer's stream that is not kept here
 ├── AccessDenied
 │   ├── Unauthenticated
 │   └── Forbidden
@@ -65,6 +66,11 @@ class EmbedderMismatch(Conflict):
 class NotFound(FolioError):
     code = "not_found"
     title = "Not found"
+
+
+class StreamGone(NotFound):
+    code = "stream_gone"
+    title = "The stream is not kept any more"
 
 
 class AccessDenied(FolioError):

@@ -79,8 +79,14 @@ def build_engine(settings: Settings) -> "Engine":
     )
 
 
-def build_services(settings: Settings) -> Services:
+def build_services(
+    settings: Settings, *, embedder: "Embedder | None" = None, engine: "Engine | None" = None
+) -> Services:
     """Build every part; the catalog's schema is brought up to date first.
+
+    Args:
+        embedder: one already loaded, to share; by default that of the settings.
+        engine: one already reached, to share; by default that of the settings.
 
     Raises:
         ConfigurationError: the catalog can't be opened.
@@ -98,10 +104,10 @@ def build_services(settings: Settings) -> Services:
 
     catalog = Catalog(settings.catalog_url)
     catalog.migrate()
-    embedder = build_embedder(settings)
+    embedder = embedder or build_embedder(settings)
     collections = Collections(catalog, embedder)
     searcher = Searcher(catalog, embedder, settings)
-    engine = build_engine(settings)
+    engine = engine or build_engine(settings)
     return Services(
         settings=settings,
         catalog=catalog,

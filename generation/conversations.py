@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from pydantic import BaseModel
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
@@ -40,8 +40,10 @@ class Conversations:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def list(self, owner: str, *, limit: int = 50) -> list[ConversationSummary]:
-        """An owner's conversations, the last used first."""
+    def list(
+        self, owner: str, *, limit: int = 50, after: tuple[datetime, str] | None = None
+    ) -> list[ConversationSummary]:
+        """An owner's conversations, the last used first; `after`: time and id of the last one already seen."""
         counts = (
             select(AnswerRow.conversation_id, func.count().label("answers"))
             .group_by(AnswerRow.conversation_id)
@@ -55,6 +57,10 @@ class Conversations:
             .order_by(ConversationRow.updated_at.desc(), ConversationRow.id)
             .limit(limit)
         )
+        if after is not None:
+            moment, seen = after
+            older, same = ConversationRow.updated_at < moment, ConversationRow.updated_at == moment
+            query = query.where(or_(older, and_(same, ConversationRow.id > seen)))
         with self._catalog.read() as session:
             return [ConversationSummary(**_fields(row, name), answers=n) for row, name, n in session.execute(query)]
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folio.errors import ModelMissing
+from retrieval.declared import declared_dimension
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -132,7 +133,9 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int:
-        return int(self.load().get_embedding_dimension() or 0)
+        """Length of a vector; known before the model is loaded where its files declare it."""
+        declared = None if self.is_loaded else declared_dimension(self._path)
+        return declared or int(self.load().get_embedding_dimension() or 0)
 
     @property
     def max_tokens(self) -> int:

@@ -34,10 +34,6 @@ def _build(settings: "Settings") -> "Flask":
     from web.app import create_app
 
     services = build_services(settings)
-
-    def warm() -> None:
-        services.collections.get_or_create(DEFAULT_COLLECTION)
-        services.searcher.warm()
-
-    threading.Thread(target=warm, name="warm-searcher", daemon=True).start()
+    services.collections.get_or_create(DEFAULT_COLLECTION)  # before the first request, which may name it
+    threading.Thread(target=services.searcher.warm, name="warm-searcher", daemon=True).start()
     return create_app(services)

@@ -9,20 +9,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from folio.catalog import Catalog
-from folio.services import Services
+from folio.services import Services, build_services
 from folio.settings import Settings
 from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sentence, Timing, Usage
-from generation.conversations import Conversations
 from generation.events import Done, Event, PassagesFound, SentenceChecked, Thinking, Token
-from generation.feedback import FeedbackStore
-from generation.receipts import Receipts
-from ingest.documents import Documents
 from ingest.lease import Leases
 from ingest.processing import ItemProcessor
-from ingest.service import Ingestion
-from retrieval.collections import Collections
-from retrieval.generations import Generations
-from retrieval.search import Searcher
 from web.app import create_app
 
 TEXT = "PagedAttention reduces KV cache fragmentation [1]."
@@ -92,16 +84,9 @@ class FakeAnswerer:
         self.asked: list[AskRequest] = []
         self.events: Callable[[AskRequest], Iterator[Event]] = the_events
 
-    def ask(self, request: AskRequest) -> Answer:
-        self.asked.append(request)
-        for event in self.events(request):
-            if isinstance(event, Done):
-                return event.answer
-        raise AssertionError("the script has no end")
-
     def stream(self, request: AskRequest) -> Iterator[Event]:
         self.asked.append(request)
-        yield from self.events(request)
+        return self.events(request)
 
 
 def fake_engine(ready: bool = True) -> SimpleNamespace:
@@ -116,7 +101,7 @@ def fake_engine(ready: bool = True) -> SimpleNamespace:
         waiting=0,
         kv_cache_usage=0.0,
     )
-    return SimpleNamespace(health=lambda: health)
+    return SimpleNamespace(health=lambda: health, close=lambda: None)
 
 
 @pytest.fixture
@@ -126,28 +111,18 @@ def answerer() -> FakeAnswerer:
 
 
 @pytest.fixture
-def services(settings: Settings, catalog: Catalog, embedder, answerer: FakeAnswerer) -> Iterator[Services]:
+def services(settings: Settings, embedder, answerer: FakeAnswerer) -> Iterator[Services]:
     """Real parts around the scripted answerer, with an empty collection `default`."""
-    collections = Collections(catalog, embedder)
-    collections.create("default")
-    searcher = Searcher(catalog, embedder, settings)
-    built = Services(
-        settings=settings,
-        catalog=catalog,
-        embedder=embedder,
-        collections=collections,
-        searcher=searcher,
-        generations=Generations(catalog, settings),
-        ingestion=Ingestion(catalog, settings, collections, searcher),
-        documents=Documents(catalog, settings, searcher),
-        engine=fake_engine(),
-        answerer=answerer,
-        conversations=Conversations(catalog),
-        receipts=Receipts(catalog),
-        feedback=FeedbackStore(catalog),
-    )
+    built = replace(build_services(settings, embedder=embedder, engine=fake_engine()), answerer=answerer)
+    built.collections.create("default")
     yield built
-    built.searcher.close()
+    built.close()
+
+
+@pytest.fixture
+def catalog(services: Services) -> Catalog:
+    """The catalog of `services`."""
+    return services.catalog
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What `POST /api/v1/ask` promises: the contract of the reply, of the events, and of everything that can go wrong."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from folio.errors import EngineFailed, EngineNotReady, FolioError
+from folio.keys import KeyStore
 from generation.events import Failed, PassagesFound, Token
 
 QUESTION = {"question": "What does PagedAttention reduce?"}
@@ -62,9 +64,25 @@ def test_a_broken_stream_goes_on_after_the_last_event_seen(client):
     assert events_of(followed.data) == events[3:]
 
 
-def test_a_stream_that_nobody_knows_is_not_found(client):
-    assert client.get("/api/v1/ask/nope").status_code == 404
-    assert client.post("/api/v1/ask", json=QUESTION, headers={"Last-Event-ID": "nope.3"}).status_code == 404
+def test_a_stream_that_is_not_kept_here_says_to_ask_again(client):
+    for reply in (
+        client.get("/api/v1/ask/nope"),
+        client.delete("/api/v1/ask/nope"),
+        client.post("/api/v1/ask", json=QUESTION, headers={"Last-Event-ID": "nope.3"}),
+    ):
+        body = reply.get_json(force=True)
+        assert (reply.status_code, body["code"]) == (410, "stream_gone")
+        assert "Ask the question again" in body["detail"]
+
+
+def test_somebody_else_s_stream_is_told_like_one_that_never_was(client, services):
+    one, two = (KeyStore(services.catalog).create(name, ["ask"]).key for name in ("one", "two"))
+    mine = client.post("/api/v1/ask", json={**QUESTION, "stream": True}, headers={"Authorization": f"Bearer {one}"})
+    replies = [
+        client.get(f"/api/v1/ask/{stream}", headers={"Authorization": f"Bearer {two}"}).get_json(force=True)
+        for stream in (mine.headers["Folio-Stream"], "0" * 32)
+    ]
+    assert {(reply["status"], reply["detail"]) for reply in replies} == {(410, replies[0]["detail"])}
 
 
 def test_a_silent_engine_is_bridged_by_heartbeats(client, answerer, monkeypatch):
@@ -140,6 +158,57 @@ def test_a_reader_who_leaves_or_stops_ends_the_generation(client_with, answerer,
     assert closed.wait(3)
 
 
+@pytest.mark.parametrize("path", ["/api/v1/ask", "/v1/chat/completions"])
+def test_a_client_that_hangs_up_before_its_plain_reply_ends_the_generation(client, answerer, path):
+    closed = threading.Event()
+    answerer.events = lambda request: endless(closed)
+    here, there = socket.socketpair()
+    body = (
+        {**QUESTION}
+        if path.startswith("/api")
+        else {"model": "default", "messages": [{"role": "user", "content": "a"}]}
+    )
+    threading.Timer(0.2, there.close).start()
+    with here:
+        client.post(path, json=body, environ_overrides={"gunicorn.socket": here})
+    assert closed.wait(3)
+
+
+def test_a_client_that_waits_gets_its_plain_reply(client):
+    here, there = socket.socketpair()
+    with here, there:
+        there.send(b"the next request")
+        assert client.post("/api/v1/ask", json=QUESTION, environ_overrides={"gunicorn.socket": here}).status_code == 200
+        assert here.recv(100) == b"the next request"
+
+
+class Waiting:
+    """An answer that waits for the engine, and can be closed from any thread, as the real one."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> PassagesFound:
+        self.closed.wait(20)
+        raise StopIteration
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def test_a_reader_who_leaves_while_the_engine_is_silent_ends_the_generation(client_with, answerer, monkeypatch):
+    monkeypatch.setattr("web.streams.FIRST_EVENT_S", 0.05)
+    waiting = Waiting()
+    answerer.events = lambda request: waiting
+    reply = client_with(stream_grace_s=0.05).post("/api/v1/ask", json={**QUESTION, "stream": True}, buffered=False)
+    assert reply.status_code == 200
+    reply.close()
+    assert waiting.closed.wait(3)
+
+
 def test_a_reader_who_comes_back_in_time_keeps_the_generation(client_with, answerer):
     closed = threading.Event()
     answerer.events = lambda request: endless(closed)
@@ -181,11 +250,13 @@ def test_more_answers_than_permits_are_turned_away_at_once_and_permits_come_back
         ({"question": "a", "sampling": {"temperature": 9}}, "invalid_request"),
         ({"question": "a\x00b"}, "invalid_request"),
         ({"question": "\ud800"}, "invalid_request"),
+        ({"question": "x" * 100_000}, "question_too_long"),
         ({"question": "a", "filters": {"nope": 1}}, "invalid_request"),
         ({"question": 3}, "invalid_request"),
     ],
 )
-def test_an_invalid_question_is_a_problem_that_names_what_is_wrong(client, body, code):
+def test_an_invalid_question_is_a_problem_that_names_what_is_wrong(client, answerer, body, code):
+    answerer.events = lambda request: iter([Failed(EngineNotReady("Loading."))])  # what is wrong is told first
     reply = client.post("/api/v1/ask", json=body)
     assert (reply.status_code, reply.json["code"]) == (400, code)
 

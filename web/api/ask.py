@@ -6,16 +6,16 @@ from flask import Response, request
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, ConfigDict, Field
 
-from folio.errors import EmptyQuestion, NotFound
 from generation.answer import Answer, AskRequest, Sampling
 from web.access import needs
-from web.api.common import Body, FiltersBody, Id, Name, Question, problems
+from web.api.common import Body, FiltersBody, Id, Name, Question, checked_question, problems
 from web.api.conversations import own_conversation
 from web.api.described import events, json_or_events
 from web.context import caller, services, state, visible
+from web.departure import departure
 from web.replies import reply
 from web.sse import event_stream, position
-from web.streams import AnswerStream
+from web.streams import AnswerStream, gone
 
 ask_api = APIBlueprint("ask", __name__, url_prefix="/api/v1/ask", abp_tags=[Tag(name="Ask")])
 
@@ -48,7 +48,7 @@ class StreamPath(BaseModel):
     stream_id: Id
 
 
-@ask_api.post("", responses={200: json_or_events(Answer), **problems(409, 413, 415, 503)})
+@ask_api.post("", responses={200: json_or_events(Answer), **problems(409, 410, 413, 415, 503)})
 @needs("ask")
 def ask(body: AskBody) -> Response:
     """Ask a question.
@@ -60,20 +60,19 @@ def ask(body: AskBody) -> Response:
     if last := request.headers.get("Last-Event-ID", ""):
         stream_id, after = position(last)
         return event_stream(_own_stream(stream_id), after)
-    if not body.question.strip():
-        raise EmptyQuestion("Write a question.")
+    checked_question(body.question)
     visible(body.collection)
     if body.conversation_id is not None:
         own_conversation(body.conversation_id)
-    question = body.to_request(caller().key_id)
-    permit = state().streams.admit()
+    streams, owner = state().streams, caller().key_id
+    making = services().answerer.stream(body.to_request(owner))
+    permit = streams.admit()
     if body.stream:
-        return event_stream(state().streams.open(services().answerer.stream(question), caller().key_id, permit))
-    with permit:
-        return reply(services().answerer.ask(question))
+        return event_stream(streams.open(making, owner, permit))
+    return reply(streams.whole(making, owner, permit, departure()))
 
 
-@ask_api.get("/<stream_id>", responses={200: events(), **problems()})
+@ask_api.get("/<stream_id>", responses={200: events(), **problems(410)})
 @needs("ask")
 def follow(path: StreamPath) -> Response:
     """Follow an answer that is being made, from the event after `Last-Event-ID` on, or from its beginning."""
@@ -81,10 +80,10 @@ def follow(path: StreamPath) -> Response:
     return event_stream(_own_stream(path.stream_id), after)
 
 
-@ask_api.delete("/<stream_id>", responses={204: None, **problems()})
+@ask_api.delete("/<stream_id>", responses={204: None, **problems(410)})
 @needs("ask")
 def stop(path: StreamPath) -> Response:
-    """Stop an answer that is being made; the engine drops it at its next token."""
+    """Stop an answer that is being made; the engine drops it at once."""
     _own_stream(path.stream_id).stop()
     return Response(status=204)
 
@@ -92,5 +91,5 @@ def stop(path: StreamPath) -> Response:
 def _own_stream(stream_id: str) -> AnswerStream:
     stream = state().streams.get(stream_id)
     if not caller().owns(stream.owner):
-        raise NotFound("This answer's stream has ended and is no longer kept. Ask again.")
+        raise gone()
     return stream

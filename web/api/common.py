@@ -6,6 +6,7 @@ from typing import Annotated
 from flask_openapi3.types import ResponseDict
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from folio.errors import EmptyQuestion, QuestionTooLong
 from retrieval.passages import Filters
 from web.errors import PROBLEM_JSON
 
@@ -28,21 +29,28 @@ def _written_out(value: object) -> object:
     return value
 
 
-def _in_utc(value: datetime) -> datetime:
+def in_utc(value: datetime) -> datetime:
+    """A time without a zone is taken as UTC."""
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
+MAX_QUESTION = 20_000  # characters; far beyond any question, and checked before a model or an index is asked
 NO_NUL = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
-NOT_BLANK = Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"})
+NOT_BLANK_PATTERN = r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"
+NOT_BLANK = Field(json_schema_extra={"pattern": NOT_BLANK_PATTERN})
 Text = Annotated[str, AfterValidator(_without_nul), NO_NUL]
-Question = Annotated[str, AfterValidator(_without_nul), NOT_BLANK]  # blank has an error of its own
-FullText = Annotated[Question, AfterValidator(_not_blank)]
+Question = Annotated[
+    str,
+    AfterValidator(_without_nul),
+    Field(json_schema_extra={"pattern": NOT_BLANK_PATTERN, "maxLength": MAX_QUESTION}),
+]  # blank and too long have errors of their own: `checked_question`
+FullText = Annotated[str, AfterValidator(_without_nul), AfterValidator(_not_blank), NOT_BLANK]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 NewName = Annotated[
     Name, Field(max_length=100, json_schema_extra={"pattern": r"^[^\W_][\w .-]*$"})
 ]  # as `Collections.create` takes it
 Id = Annotated[Text, Field(min_length=1, max_length=64)]
-Moment = Annotated[datetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(_in_utc)]
+Moment = Annotated[datetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(in_utc)]
 
 
 class Body(BaseModel):
@@ -75,6 +83,23 @@ class FiltersBody(Body):
             modified_before=self.modified_before,
             metadata=self.metadata,
         )
+
+
+def checked_question(text: str) -> str:
+    """The question itself.
+
+    Raises:
+        EmptyQuestion: there is nothing in it.
+        QuestionTooLong: it has more than `MAX_QUESTION` characters.
+    """
+    if not text.strip():
+        raise EmptyQuestion("Write a question.")
+    if len(text) > MAX_QUESTION:
+        raise QuestionTooLong(
+            f"The question has {len(text)} characters; at most {MAX_QUESTION} are taken. "
+            "Shorten it, or add the long text as a document and ask about it."
+        )
+    return text
 
 
 class PageQuery(BaseModel):

@@ -4,10 +4,9 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import ConfigDict, Field
 
-from folio.errors import EmptyQuestion
 from retrieval.passages import SearchResult
 from web.access import needs
-from web.api.common import Body, FiltersBody, Name, Question, problems
+from web.api.common import Body, FiltersBody, Name, Question, checked_question, problems
 from web.api.described import json_of
 from web.context import services, visible
 from web.replies import reply
@@ -31,8 +30,7 @@ class SearchBody(Body):
 @needs("ask")
 def search(body: SearchBody) -> Response:
     """Search passages."""
-    if not body.query.strip():
-        raise EmptyQuestion("Write something to search for.")
+    checked_question(body.query)
     visible(body.collection)
     result: SearchResult = services().searcher.search(
         body.query,

@@ -14,6 +14,7 @@ from web.access import needs
 from web.api.common import Name, problems
 from web.api.conversations import own_conversation
 from web.context import caller, services, state, visible
+from web.departure import departure
 from web.openai_door.completions import chunks, completion
 from web.openai_door.schemas import ChatBody, EmbeddingsBody
 from web.replies import reply
@@ -34,13 +35,15 @@ class ModelPath(BaseModel):
 def chat_completions(body: ChatBody) -> Response:
     """Answer the last user message over the collection that `model` names; citations come as annotations."""
     question = _question(body)
-    permit = state().streams.admit()
+    streams, owner = state().streams, caller().key_id
+    making = services().answerer.stream(question)
+    permit = streams.admit()
     if body.stream:
-        stream = state().streams.open(services().answerer.stream(question), caller().key_id, permit)
+        stream = streams.open(making, owner, permit)
         include_usage = bool(body.stream_options and body.stream_options.include_usage)
         return sse_response(stream, chunks(stream, body.model, request.host_url, include_usage, g.request_id))
-    with permit:
-        return reply(completion(services().answerer.ask(question), body.model, request.host_url))
+    answer = streams.whole(making, owner, permit, departure())
+    return reply(completion(answer, body.model, request.host_url))
 
 
 @openai_api.get("/models", responses={200: ANY_JSON, **problems()})

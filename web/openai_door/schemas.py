@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from folio.errors import EmptyQuestion, InvalidRequest
+from folio.errors import InvalidRequest
 from generation.answer import Sampling, Turn
-from web.api.common import Body, FiltersBody, FullText, Id, Name, Text
+from web.api.common import Body, FiltersBody, FullText, Id, Name, Text, checked_question
 
 MAX_MESSAGES = 500
 StopText = Annotated[Text, Field(min_length=1)]
@@ -80,13 +80,12 @@ class ChatBody(Body):
         Raises:
             InvalidRequest: the last message is not the user's.
             EmptyQuestion: it is empty.
+            QuestionTooLong: it is longer than any question.
         """
         last = self.messages[-1]
         if last.role != "user":
             raise InvalidRequest("The last message must have the role `user`: it is the question.")
-        if not last.text.strip():
-            raise EmptyQuestion("Write a question in the last message.")
-        return last.text
+        return checked_question(last.text)
 
     @property
     def history(self) -> tuple[Turn, ...]:
