@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class Child:
         environment: its whole environment.
         log_file: where its output goes; None: to the supervisor's own.
         stop_timeout_s: seconds it may take to end by itself when asked.
+        ended: called with its exit status and where in the log its output began (bytes), when it ended by itself.
     """
 
     name: str
@@ -41,7 +42,9 @@ class Child:
     environment: Mapping[str, str]
     log_file: Path | None = None
     stop_timeout_s: float = 10.0
+    ended: Callable[[int, int], None] | None = field(default=None, repr=False)
     restarts: int = 0
+    _log_start: int = 0
     _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
     _started_at: float = 0.0
     _next_start_at: float = 0.0
@@ -55,6 +58,7 @@ class Child:
             if self.log_file.exists() and self.log_file.stat().st_size > LOG_ROTATE_BYTES:
                 self.log_file.replace(self.log_file.with_suffix(".previous.log"))
             output = self.log_file.open("ab")
+            self._log_start = output.tell()
         try:
             self._process = subprocess.Popen(
                 list(self.command),
@@ -88,6 +92,8 @@ class Child:
             log.warning("child ended", child=self.name, status=self._process.returncode, restart_in_s=self._backoff_s)
             self._backoff_s = min(self._backoff_s * 2, BACKOFF_MAX_S)
             _signal_group(self._process.pid, signal.SIGKILL)  # what it left behind
+            if self.ended is not None:
+                self.ended(self._process.returncode, self._log_start)
         elif now >= self._next_start_at:
             self._next_start_at = 0.0
             self.restarts += 1

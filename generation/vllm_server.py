@@ -24,6 +24,7 @@ import httpx
 from folio.errors import ConfigurationError, EngineNotReady
 from folio.models.resolve import resolve_llm
 from folio.settings import Settings
+from generation.vllm_log import why_it_ended
 
 NGRAM_SPECULATION = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}
 POLL_S = 0.5
@@ -71,6 +72,7 @@ def server_command(settings: Settings) -> ServerCommand:
         "--enable-prefix-caching",
         "--enable-chunked-prefill",
         "--enable-prompt-tokens-details",
+        "--enable-per-request-metrics",
         "--speculative-config", json.dumps(NGRAM_SPECULATION),
     ]  # fmt: skip
     environment = {
@@ -111,8 +113,7 @@ def known_engine_urls(settings: Settings) -> tuple[str, ...]:
     """The engines to use: those of the settings, else that of a running `folio serve`, else none."""
     if settings.engine_urls:
         return settings.engine_urls
-    url = _announced(settings).get("url", "")
-    return (url,) if url else ()
+    return tuple(url for url in _announced(settings).get("url", "").split(",") if url)
 
 
 def engine_problem(settings: Settings) -> str:
@@ -155,19 +156,20 @@ def borrowed_engine(settings: Settings, announce: Callable[[str], None]) -> Iter
     log.parent.mkdir(parents=True, exist_ok=True)
     announce(f"No engine is running; starting one (about a minute). Its log: {log}")
     with log.open("ab") as output:
+        since = output.tell()
         process = subprocess.Popen(
             command.arguments, env=command.environment, stdout=output, stderr=output, start_new_session=True
         )
         try:
-            wait_until_ready(command.url, process.poll, settings.engine_start_timeout_s, log)
+            wait_until_ready(command.url, process.poll, settings.engine_start_timeout_s, log, since)
             announce("The engine is ready.")
             yield command.url
         finally:
             stop_group(process)
 
 
-def wait_until_ready(url: str, poll: Callable[[], int | None], timeout_s: float, log: Path) -> None:
-    """Block until the engine at `url` answers.
+def wait_until_ready(url: str, poll: Callable[[], int | None], timeout_s: float, log: Path, since: int = 0) -> None:
+    """Block until the engine at `url` answers. Its output in the log begins at byte `since`.
 
     Raises:
         EngineNotReady: `poll` says that the process ended, or the time is over.
@@ -176,8 +178,9 @@ def wait_until_ready(url: str, poll: Callable[[], int | None], timeout_s: float,
     while time.monotonic() < deadline:
         if is_ready(url):
             return
-        if poll() is not None:
-            raise EngineNotReady(f"The engine stopped while it was starting; the reason stands at the end of {log}.")
+        status = poll()
+        if status is not None:
+            raise EngineNotReady(why_it_ended(log, status, since))
         time.sleep(POLL_S)
     raise EngineNotReady(f"The engine was not ready after {timeout_s:.0f} s; see {log}.")
 

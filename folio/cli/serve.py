@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,9 @@ from folio.errors import ConfigurationError
 if TYPE_CHECKING:
     from folio.settings import Settings
     from folio.supervision import Child
+    from generation.vllm_keeper import EngineKeeper
 
 POLL_S = 0.25
-WEDGE_CHECK_S = 10.0
 FOLLOWER_STOP_S = 15.0
 
 
@@ -47,7 +46,7 @@ def serve(host: str | None, port: int | None, paths: tuple[str, ...], collection
     catalog.migrate()
     check_exposure(settings, catalog)
     catalog.dispose()
-    children, engine_url = _children(settings)
+    children, keeper = _children(settings)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -58,7 +57,11 @@ def serve(host: str | None, port: int | None, paths: tuple[str, ...], collection
         click.echo(f"Folio is starting; the page is at {address}", err=True)
         follower = threading.Thread(target=_follow, args=(settings, paths, collection, address, stop), daemon=True)
         follower.start()
-        _watch(settings, children, engine_url, stop)
+        if keeper is not None:
+            threading.Thread(target=keeper.watch, args=(stop,), daemon=True).start()
+        while not stop.wait(POLL_S):
+            for child in children:
+                child.tend()
         follower.join(FOLLOWER_STOP_S)
     finally:
         click.echo("Stopping.", err=True)
@@ -90,9 +93,10 @@ def _check_port(settings: "Settings") -> None:
             ) from exc
 
 
-def _children(settings: "Settings") -> tuple[list["Child"], str]:
-    """The processes to watch, in the order in which they are stopped, and the URL of the engine Folio starts."""
+def _children(settings: "Settings") -> tuple[list["Child"], "EngineKeeper | None"]:
+    """The processes to watch, in the order in which they are stopped, and who keeps the engine that Folio starts."""
     from folio.supervision import Child
+    from generation.vllm_keeper import EngineKeeper
     from generation.vllm_server import announce_engine, server_command
 
     environment = {
@@ -101,36 +105,18 @@ def _children(settings: "Settings") -> tuple[list["Child"], str]:
         "FOLIO_PORT": str(settings.port),
         "FOLIO_DATA_DIR": str(settings.data_dir),
     }
-    engine: list[Child] = []
-    engine_url = ""
+    keeper: EngineKeeper | None = None
     if settings.engine_urls:
-        announce_engine(settings, settings.engine_urls[0])
+        announce_engine(settings, ",".join(settings.engine_urls))
     else:
         command = server_command(settings)
-        engine_url = command.url
-        environment["FOLIO_ENGINE_URL"] = engine_url
-        announce_engine(settings, engine_url)
-        log_file = settings.data_dir / "logs" / "engine.log"
-        engine.append(Child("engine", command.arguments, command.environment, log_file))
+        keeper = EngineKeeper(settings, command)
+        environment["FOLIO_ENGINE_URL"] = command.url
+        announce_engine(settings, command.url)
     folio = [sys.executable, "-m", "folio"]
     web = Child("web", [*folio, "web"], environment, stop_timeout_s=settings.web_graceful_s + 5.0)
     worker = Child("worker", [*folio, "worker"], environment, stop_timeout_s=30.0)
-    return [web, worker, *engine], engine_url
-
-
-def _watch(settings: "Settings", children: list["Child"], engine_url: str, stop: threading.Event) -> None:
-    from generation.vllm_watch import WedgeDetector
-
-    wedge = WedgeDetector(engine_url, settings.engine_idle_timeout_s) if engine_url else None
-    checked_at = time.monotonic()
-    while not stop.wait(POLL_S):
-        for child in children:
-            child.tend()
-        if wedge is not None and time.monotonic() - checked_at > WEDGE_CHECK_S:
-            checked_at = time.monotonic()
-            if wedge.is_wedged():
-                click.echo("The engine makes no tokens any more; starting it again.", err=True)
-                children[-1].kill()
+    return [web, worker, *([keeper.child] if keeper else [])], keeper
 
 
 def _run_until_stopped(command: list[str], environment: dict[str, str], stop: threading.Event) -> int:
