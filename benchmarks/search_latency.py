@@ -1,8 +1,8 @@
 """Search latency over 100,000 chunks, the embedding of the question included, against its bare parts in the same run.
 
-Folio's search (both legs' top 50 fused, feedback, passages read) is timed question by question, each followed by the bare
-parts for the same question: the embedding model's own call, FAISS's exact index over the same vectors, and a tantivy query
-over the same files. The ratio is that of the medians. The collection is synthetic and kept in the cache folder.
+Folio's search (both legs' top 50 fused, feedback, passages read) is timed question by question, each followed by the
+bare parts for the same question: the embedding model's own call, FAISS's exact index over the same vectors, and a
+tantivy query over the same files. The ratio is that of the medians. The collection is synthetic and kept in the cache.
 
     python benchmarks/search_latency.py [--quick]    # --quick: 20,000 chunks
     python benchmarks/search_latency.py --million    # the dense index alone at 1,000,000 vectors: size, recall, latency

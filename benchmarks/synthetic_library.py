@@ -1,7 +1,7 @@
 """Language-like documents with plausible vectors, written straight into a catalog: large collections in a minute.
 
-Words are those of the sample documents by their frequency, with invented ones as the long tail (Zipf), and each document
-has words of its own. Vectors are mixtures of real ones, so that they lie as a real collection's do.
+Words are those of the sample documents by their frequency, with invented ones as the long tail (Zipf), and each
+document has words of its own. Vectors are mixtures of real ones, so that they lie as a real collection's do.
 """
 
 import hashlib
@@ -26,7 +26,9 @@ OWN_WORDS = 60
 OWN_SHARE = 0.3  # of a document's words that come from its own
 REAL_VECTORS = 1500
 _SAMPLES = Path(__file__).resolve().parents[1] / "data" / "en"
-_SYLLABLES = [c + v for c in ("b", "br", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v") for v in "aeiou"]
+_SYLLABLES = [
+    c + v for c in ("b", "br", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v") for v in "aeiou"
+]
 
 Words = npt.NDArray[np.str_]
 

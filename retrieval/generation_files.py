@@ -15,15 +15,17 @@ from pathlib import Path
 from filelock import FileLock
 from pydantic import BaseModel, ValidationError
 
+from retrieval.vector_index import Layout
+
 MANIFEST = "manifest.json"
-FORMAT = 1  # raise when files or terms change meaning: older generations are then rebuilt
+FORMAT = 2  # raise when files or terms change meaning: older generations are then rebuilt
 KEPT = 2  # the one in use and the one before it
 # Files that tantivy rewrites in place or uses as locks: copied instead of linked, and not part of the checksums.
 _MUTABLE = frozenset({"meta.json", ".managed.json"})
 
 
 class Manifest(BaseModel):
-    """What a generation holds. `files` maps each file to its SHA-256."""
+    """What a generation holds. `dense` is how vectors are indexed; `files` maps each file to its SHA-256."""
 
     format: int
     collection_id: str
@@ -32,6 +34,7 @@ class Manifest(BaseModel):
     dimension: int
     embedding_fingerprint: str
     languages: list[str]
+    dense: Layout
     files: dict[str, str]
 
 

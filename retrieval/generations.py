@@ -13,7 +13,7 @@ from folio.errors import IntegrityError, NotFound
 from folio.settings import Settings
 from retrieval.changes import newest_sequence
 from retrieval.generation_files import FORMAT, Generation, GenerationStore, Manifest
-from retrieval.working import DENSE, WorkingIndex
+from retrieval.working import BASE, DENSE, WorkingIndex
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class Generations:
     def _fill(self, folder: Path, target: _Target, current: Generation | None) -> Manifest:
         working = WorkingIndex(self._catalog, target.collection_id, target.dimension, folder, current)
         working.catch_up()
-        dense = working.dense.compact()
-        dense.save(folder / DENSE)
+        dense = working.dense.write(folder / DENSE)
+        shutil.rmtree(folder / BASE, ignore_errors=True)
         snapshot = working.lexical.snapshot()
         working.close()
         if not np.array_equal(dense.chunk_ids(), snapshot.chunk_ids()):
@@ -136,6 +136,7 @@ class Generations:
             dimension=target.dimension,
             embedding_fingerprint=target.fingerprint,
             languages=sorted(snapshot.languages),
+            dense=dense.layout,
             files={},
         )
 

@@ -18,6 +18,7 @@ from retrieval.lexical import LexicalIndex
 
 DENSE = "dense"
 LEXICAL = "lexical"
+BASE = "base"  # the dense files that this copy started from
 
 
 class WorkingIndex:
@@ -40,7 +41,8 @@ class WorkingIndex:
         else:
             link_files(generation.folder / LEXICAL, folder / LEXICAL)
             self.lexical = LexicalIndex(folder / LEXICAL, generation.manifest.languages)
-            self.dense = DenseIndex.load(generation.folder / DENSE, dimension)
+            link_files(generation.folder / DENSE, folder / BASE)
+            self.dense = DenseIndex.load(folder / BASE, dimension, generation.manifest.dense)
             self.sequence = generation.manifest.sequence
 
     def catch_up(self) -> None:
@@ -77,4 +79,4 @@ class WorkingIndex:
             stream = noted()
             for first in stream:
                 self.lexical.apply((), itertools.chain([first], stream))
-        return DenseIndex.build(self._dimension, ids, list(documents), vectors), sequence
+        return DenseIndex.build(self._dimension, ids, documents, vectors), sequence
