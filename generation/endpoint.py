@@ -154,7 +154,7 @@ class Endpoint:
         """
         import openai
 
-        started = False
+        started = finished = False
         with self._lock:
             self._in_flight += 1
         try:
@@ -162,11 +162,11 @@ class Endpoint:
                 for chunk in stream:
                     token = _token(chunk)
                     if token is not None:
-                        started = True
+                        started, finished = True, finished or token.finish_reason is not None
                         yield token
+            if not finished:  # the connection ended early without any error
+                raise self._broken(started=started)
         except (openai.OpenAIError, httpx2.HTTPError) as exc:
-            if current_cancellation().is_cancelled:
-                raise Cancelled from exc
             raise self._translated(exc, started=started) from exc
         finally:
             with self._lock:
@@ -187,12 +187,15 @@ class Endpoint:
                     f"The engine wrote nothing for {self._idle_timeout_s:.0f} s. Ask again.",
                     retry_after_s=RETRY_AFTER_S,
                 )
+        return self._broken(started=started)
+
+    def _broken(self, *, started: bool) -> EngineNotReady | EngineFailed | Cancelled:
+        if current_cancellation().is_cancelled:
+            return Cancelled()
         self._served = None
         if not started:
             return self._not_ready()
-        return EngineFailed(
-            "The engine stopped while it was answering; it is being restarted. Ask again.", retry_after_s=RETRY_AFTER_S
-        )
+        return EngineFailed("The engine stopped while it was answering. Ask again.", retry_after_s=RETRY_AFTER_S)
 
     def _arguments(self, request: GenerationRequest) -> dict[str, Any]:
         sampling = request.sampling

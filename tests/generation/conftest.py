@@ -1,8 +1,11 @@
 """Passages in one line, an engine that says in its name that it is a script, and a server that speaks as vLLM does."""
 
 import importlib.util
+import json
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -62,3 +65,82 @@ def passage():
 def scripted():
     """Makes an engine that follows a script."""
     return FakeScriptedEngine
+
+
+class FakeVllmServer:
+    """Speaks vLLM's HTTP as far as Folio uses it. `fault` makes it a faulty one: `no_start` (500 to every chat),
+    `full` (429), `key` (401 to everything), `dies` (breaks the connection after its first token)."""
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault, self.running, self.waiting = fault, 0, 0
+        self.chats: list[dict] = []
+        self.headers: list[dict] = []
+        self.pieces: list[dict] = [{"content": "Hello"}, {"content": " there."}]
+        self.usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+        self.timings = {"queue_time_ms": 250.0}
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.answer(fake.page(self.path).encode())
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if self.path == "/tokenize":
+                    return self.answer(b'{"count": 7}')
+                fake.chats.append(body)
+                fake.headers.append(dict(self.headers))
+                if fake.fault in ("no_start", "full"):
+                    return self.answer(b"{}", 500 if fake.fault == "no_start" else 429)
+                frames = b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in fake.stream())
+                self.answer(frames + fake.end(), missing=99 * (fake.fault == "dies"))
+                return None
+
+            def answer(self, body: bytes, status: int = 200, missing: int = 0) -> None:
+                self.send_response(401 if fake.fault == "key" else status)
+                self.send_header("content-length", str(len(body) + missing))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def page(self, path: str) -> str:
+        if path == "/v1/models":
+            return '{"data": [{"id": "fake-vllm", "max_model_len": 2048}]}'
+        if path == "/metrics":
+            return f"vllm:num_requests_running {self.running}\nvllm:num_requests_waiting {self.waiting}\n"
+        return ""
+
+    def stream(self) -> Iterator[dict]:
+        base = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "fake-vllm"}
+        for delta in self.pieces[: 1 if self.fault == "dies" else None]:
+            yield {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        if self.fault != "dies":
+            yield {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+            yield {**base, "choices": [], "usage": self.usage, "metrics": self.timings}
+
+    def end(self) -> bytes:
+        return b"" if self.fault == "dies" else b"data: [DONE]\n\n"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def fake_vllm():
+    """Makes fake vLLM servers."""
+    made: list[FakeVllmServer] = []
+
+    def make(fault: str = "") -> FakeVllmServer:
+        made.append(FakeVllmServer(fault))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
