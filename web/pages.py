@@ -44,6 +44,18 @@ def quality_page() -> Response:
     return _page("quality.html", "quality")
 
 
+@pages.get("/keys")
+def keys_page() -> Response:
+    """API keys, for administrators."""
+    return _page("keys.html", "keys")
+
+
+@pages.get("/audit")
+def audit_page() -> Response:
+    """The audit log, for administrators."""
+    return _page("audit.html", "audit")
+
+
 def language() -> str:
     """The language of the interface for this request: the reader's choice, else the best the browser asks for."""
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")

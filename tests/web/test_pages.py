@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 WEB = Path(__file__).parents[2] / "web"
 STATIC = WEB / "static"
-PAGES = ("/", "/documents", "/quality", "/answers/0123")
+PAGES = ("/", "/documents", "/quality", "/answers/0123", "/keys", "/audit")
 OWN = [
     path
     for kind in ("*.js", "*.css", "*.html", "*.json")
@@ -96,7 +96,7 @@ def imported(module: Path, seen: set[Path]) -> set[Path]:
     return seen
 
 
-@pytest.mark.parametrize("address", ["/", "/documents", "/quality"])
+@pytest.mark.parametrize("address", ["/", "/documents", "/quality", "/keys", "/audit"])
 def test_a_page_weighs_at_most_300_kb(client: FlaskClient, address: str) -> None:
     page = client.get(address)
     named = {STATIC / name for name in re.findall(r'(?:href|src)="/static/([^"]+)"', page.text)}

@@ -8,6 +8,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +19,9 @@ from werkzeug.serving import make_server
 from werkzeug.wsgi import ClosingIterator
 
 from folio.catalog import Catalog
-from folio.services import Services
+from folio.services import build_services
 from folio.settings import Settings
+from web.app import create_app
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
@@ -121,35 +123,14 @@ class Cutter:
 
 
 @pytest.fixture
-def folio(settings: Settings, catalog: Catalog, embedder, site_parts) -> Iterator[SimpleNamespace]:
+def folio(settings: Settings, embedder, site_parts) -> Iterator[SimpleNamespace]:
     """A running Folio: `.url`, `.engine` to say whether the model is ready, `.cutter` to break a connection."""
-    from generation.conversations import Conversations
-    from generation.feedback import FeedbackStore
-    from generation.receipts import Receipts
-    from retrieval.collections import Collections
-    from retrieval.generations import Generations
-    from retrieval.search import Searcher
-    from web.app import create_app
-
-    collections = Collections(catalog, embedder)
-    collections.create("default")
-    searcher = Searcher(catalog, embedder, settings)
-    searcher.warm()
-    parts = site_parts(catalog, settings)
-    services = Services(
-        settings=settings,
-        catalog=catalog,
-        embedder=embedder,
-        collections=collections,
-        searcher=searcher,
-        generations=Generations(catalog, settings),
-        ingestion=parts.ingestion,
-        documents=parts.documents,
-        engine=parts.engine,
-        answerer=parts.answerer,
-        conversations=Conversations(catalog),
-        receipts=Receipts(catalog),
-        feedback=FeedbackStore(catalog),
+    built = build_services(settings, embedder=embedder)
+    built.collections.create("default")
+    built.searcher.warm()
+    parts = site_parts(built.catalog)
+    services = replace(
+        built, ingestion=parts.ingestion, documents=parts.documents, engine=parts.engine, answerer=parts.answerer
     )
     app = create_app(services)
     app.wsgi_app = cutter = Cutter(app.wsgi_app)
@@ -161,11 +142,11 @@ def folio(settings: Settings, catalog: Catalog, embedder, site_parts) -> Iterato
     server.shutdown()
     thread.join()
     server.server_close()
-    searcher.close()
+    built.close()
 
 
 @pytest.fixture
-def site_parts() -> Callable[[Catalog, Settings], SimpleNamespace]:
+def site_parts() -> Callable[[Catalog], SimpleNamespace]:
     """Makes the scripted parts."""
     from tests.web.browser.script import scripted_parts
 

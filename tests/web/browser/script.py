@@ -15,7 +15,6 @@ from sqlalchemy import select
 from folio.catalog import Catalog
 from folio.catalog.models import Collection
 from folio.errors import EngineFailed, NotFound
-from folio.settings import Settings
 from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sampling, Sentence, Timing, Usage
 from generation.conversations import Conversations
 from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Token
@@ -174,7 +173,7 @@ class ScriptedAnswerer:
         refused = "World Cup" in request.question
         text = "The documents don't answer this." if refused else answer_text(request.question)
         for piece in text.split(" "):
-            time.sleep(0.4 if "slow" in request.question else 0.01)
+            time.sleep(0.15 if "slow" in request.question else 0.01)
             yield Token(piece if text.startswith(piece) else f" {piece}")
             if "break" in request.question:
                 yield Failed(EngineFailed("The engine stopped in the middle of the answer. It is being started again."))
@@ -281,6 +280,6 @@ def receipt(request: AskRequest, answer: Answer) -> Receipt:
     )
 
 
-def scripted_parts(catalog: Catalog, settings: Settings) -> SimpleNamespace:
+def scripted_parts(catalog: Catalog) -> SimpleNamespace:
     """All of them."""
     return SimpleNamespace(ingestion=Jobs(), documents=Documents(), engine=Engine(), answerer=ScriptedAnswerer(catalog))

@@ -25,5 +25,8 @@ def test_a_key_lets_the_reader_in_and_signing_out_ends_it(folio, open_page, seri
     page.fill("#question", "How often does the lamp turn?")
     page.keyboard.press("Enter")
     expect(page.locator(".prose.final")).to_contain_text("The lamp")
+    page.get_by_role("button", name="Menu").click()
+    expect(page.locator("#who")).to_have_text("Signed in as Ada")
+    expect(page.get_by_role("link", name="API keys")).to_be_hidden()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()

@@ -1,4 +1,4 @@
-/** What every page does: theme and language switches, and the state of the language model in the top bar. */
+/** What every page does: theme and language switches, the menu, and the state of the language model in the top bar. */
 
 import { byId } from "./dom.js";
 import { t } from "./i18n.js";
@@ -28,17 +28,18 @@ leave.addEventListener("click", async () => {
   location.assign("/");
 });
 
-/** Signing out is offered to whoever is signed in. */
-async function offerSignOut() {
+/** The menu offers what this reader may do: signing out to whoever is signed in, keys and audit log to administrators. */
+async function fillMenu() {
   const reply = await fetch("/api/v1/session", { headers: { Accept: "application/json" } });
   if (!reply.ok) return;
   const session = await reply.json();
-  leave.hidden = !session.signed_in;
-  leave.title = `${t("signout")} (${session.name})`;
+  leave.hidden = byId("who").hidden = !session.signed_in;
+  byId("who").textContent = t("signedin", { name: session.name });
+  for (const link of document.querySelectorAll(".for-admins")) link.hidden = !session.scopes.includes("admin");
 }
 
-offerSignOut();
-document.addEventListener("folio:signed-in", offerSignOut);
+fillMenu();
+document.addEventListener("folio:signed-in", fillMenu);
 
 const place = byId("engine-state");
 watchEngine((engine) => {
