@@ -1,4 +1,4 @@
-"""The ranking of chunks for one question over one snapshot: both legs, fusion, feedback, fusion again."""
+"""The ranking of chunks for one question over one snapshot: both legs, fusion, feedback, fusion again, neighbours."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from retrieval import feedback
 from retrieval.candidates import Candidates, Floats, Ids, Leg, dense_scores, lexical_scores
 from retrieval.fusion import Weights, fuse
 from retrieval.live import Snapshot
+from retrieval.neighbours import smooth
 from retrieval.passages import StageScores
 from retrieval.stopwatch import Stopwatch
 
@@ -66,6 +67,7 @@ def rank(
     with watch.time("fuse"):
         candidates = Candidates(ids, dense_scores(snapshot.dense, question.vector, ids), lexical)
         fused = _fuse(snapshot, question, candidates, expanded, expanded_scores, weights)
+        fused = smooth(fused, snapshot.dense.vectors(ids), weights.dense)
         return [
             Ranked(
                 int(ids[p]), float(fused[p]), candidates.stage_scores(int(p), dense_leg, lexical_leg, float(fused[p]))
