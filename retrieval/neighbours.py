@@ -1,8 +1,8 @@
 """Candidates that are near each other draw each other's scores together (score regularisation, Diaz 2005).
 
-Passages that answer one question tend to be like each other, so a passage among well scored neighbours is likelier right
-than one that stands alone with the same score. Only the best candidates' stored vectors are compared with each other:
-nothing else of the collection is looked at.
+Passages that answer one question tend to be like each other, so a passage among well scored neighbours is likelier to
+answer it than one that stands alone with the same score. Only the best candidates' stored vectors are compared with
+each other: nothing else of the collection is looked at.
 """
 
 import numpy as np
