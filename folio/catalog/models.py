@@ -78,12 +78,16 @@ class Collection(Base):
 
 
 class Document(Base):
-    """A whole, searchable document. A changed file updates the row in place with `version + 1`, in one transaction."""
+    """A whole, searchable document. A changed file updates the row in place with `version + 1`, in one transaction.
+
+    `reading` is the fingerprint of how its text was read and cut: another one means the file is to be read again.
+    """
 
     __tablename__ = "documents"
     __table_args__ = (
         UniqueConstraint("collection_id", "uri", name="uq_documents_collection_uri"),
         Index("ix_documents_sha256", "collection_id", "sha256"),
+        Index("ix_documents_file", "sha256"),
     )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
@@ -93,6 +97,7 @@ class Document(Base):
     media_type: Mapped[str] = mapped_column(String(200))
     sha256: Mapped[str] = mapped_column(String(64))
     size_bytes: Mapped[int] = mapped_column(BigInteger)
+    reading: Mapped[str] = mapped_column(String(16), default="", server_default="")
     version: Mapped[int] = mapped_column(default=1)
     status: Mapped[str] = mapped_column(String(20), default="ready")
     language: Mapped[str] = mapped_column(String(8), default="")
@@ -192,7 +197,11 @@ class IngestItem(Base):
     """
 
     __tablename__ = "ingest_items"
-    __table_args__ = (Index("ix_ingest_items_job_state", "job_id", "state"), Index("ix_ingest_items_state", "state"))
+    __table_args__ = (
+        Index("ix_ingest_items_job_state", "job_id", "state", "ordinal"),
+        Index("ix_ingest_items_state", "state"),
+        Index("ix_ingest_items_document", "document_id"),
+    )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     job_id: Mapped[str] = mapped_column(ForeignKey("ingest_jobs.id", ondelete="CASCADE"))

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent")
+pytestmark = [
+    pytest.mark.hostile,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent"),
+]
 
 # Reading a named pipe that nobody writes to hangs for ever, as a bad file may make a parser hang.
 HANGING = """
