@@ -1,7 +1,8 @@
 """Language-like documents with plausible vectors, written straight into a catalog: large collections in a minute.
 
 Words are those of the sample documents by their frequency, with invented ones as the long tail (Zipf), and each
-document has words of its own. Vectors are mixtures of real ones, so that they lie as a real collection's do.
+document has words of its own. A vector is the sum of its topic's, its document's and its own part, in directions whose
+variance falls off as a real model's does; neighbours are about as hard to find among them as among real passages.
 """
 
 import hashlib
@@ -17,20 +18,22 @@ from sqlalchemy import insert
 
 from folio.catalog import Catalog
 from folio.catalog.models import Chunk, Document, IndexChange, new_id
-from retrieval.embedder import Embedder
 
 VOCABULARY = 60_000
 WORDS_PER_CHUNK = 110
 CHUNKS_PER_DOCUMENT = 10
 OWN_WORDS = 60
 OWN_SHARE = 0.3  # of a document's words that come from its own
-REAL_VECTORS = 1500
+TOPICS = 300
+TOPIC_PART, DOCUMENT_PART, CHUNK_PART = 0.55, 0.57, 0.6  # of a vector's length
+DECAY = 1.1  # of the directions' variance, as a power of their number
 _SAMPLES = Path(__file__).resolve().parents[1] / "data" / "en"
 _SYLLABLES = [
     c + v for c in ("b", "br", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v") for v in "aeiou"
 ]
 
 Words = npt.NDArray[np.str_]
+Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -70,28 +73,41 @@ class SyntheticText:
         return SyntheticDocument([_sentences(row) for row in words])
 
 
-def fill(catalog: Catalog, embedder: Embedder, collection_id: str, chunks: int) -> None:
+class SyntheticVectors:
+    """Draws L2-normalised vectors, document by document or many at once."""
+
+    def __init__(self, dimension: int, seed: int = 0) -> None:
+        self._rng = np.random.default_rng(seed)
+        scale = (np.arange(1, dimension + 1) + 10.0) ** (-DECAY / 2)
+        self._scale = (scale / np.linalg.norm(scale)).astype(np.float32)
+        self._topics = self._parts(TOPICS)
+
+    def document(self, chunks: int) -> Vectors:
+        """The chunks of one document, `(chunks, dimension)`."""
+        return self.documents(1, chunks)
+
+    def documents(self, count: int, chunks: int) -> Vectors:
+        """The chunks of `count` documents, `(count * chunks, dimension)`."""
+        topics = self._topics[self._rng.integers(0, TOPICS, count)]
+        shared = TOPIC_PART * topics + DOCUMENT_PART * self._parts(count)
+        vectors = np.repeat(shared, chunks, axis=0) + CHUNK_PART * self._parts(count * chunks)
+        normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return normalised
+
+    def _parts(self, count: int) -> Vectors:
+        return self._rng.standard_normal((count, len(self._scale)), dtype=np.float32) * self._scale
+
+
+def fill(catalog: Catalog, collection_id: str, dimension: int, chunks: int) -> None:
     """Write documents with `chunks` chunks in one transaction."""
-    text, rng = SyntheticText(), np.random.default_rng(1)
-    documents = list(text.documents(chunks))
-    sample = [documents[i % len(documents)].texts[i % 7] for i in range(0, 7 * REAL_VECTORS, 7)]
-    real = embedder.embed_documents(sample)
+    text, space = SyntheticText(), SyntheticVectors(dimension)
     with catalog.write() as session:
-        for number, document in enumerate(documents):
+        for number, document in enumerate(text.documents(chunks)):
             document_id = new_id()
-            vectors = mixtures(real, len(document.texts), rng)
+            vectors = space.document(len(document.texts))
             session.execute(insert(Document), [_document_row(collection_id, document_id, number, document)])
             session.execute(insert(Chunk), list(_chunk_rows(collection_id, document_id, document, vectors)))
             session.add(IndexChange(collection_id=collection_id, document_id=document_id, kind="upsert"))
-
-
-def mixtures(real: npt.NDArray[np.float32], count: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
-    """L2-normalised vectors, each a mixture of three real ones (one the strongest) with a little noise."""
-    picked = real[rng.integers(0, len(real), (count, 3))]
-    mixed = np.einsum("nkd,k->nd", picked, np.asarray([0.7, 0.4, 0.4], np.float32))
-    mixed += rng.standard_normal(mixed.shape, dtype=np.float32) * np.float32(0.35 / np.sqrt(mixed.shape[1]))
-    normalised: npt.NDArray[np.float32] = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
-    return normalised
 
 
 def _vocabulary(rng: np.random.Generator) -> Words:
@@ -119,7 +135,7 @@ def _document_row(collection_id: str, document_id: str, number: int, document: S
 
 
 def _chunk_rows(
-    collection_id: str, document_id: str, document: SyntheticDocument, vectors: npt.NDArray[np.float32]
+    collection_id: str, document_id: str, document: SyntheticDocument, vectors: Vectors
 ) -> Iterator[dict[str, object]]:
     start = 0
     for ordinal, (text, vector) in enumerate(zip(document.texts, vectors, strict=True)):

@@ -38,6 +38,12 @@ def stemming_language(language: str) -> str:
     return code if code in STEMMERS else DEFAULT_LANGUAGE
 
 
+@functools.lru_cache(maxsize=1024)
+def passage_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """`terms` of a passage; kept, as feedback and coverage look at the same passages one after the other."""
+    return tuple(terms(text, language))
+
+
 def terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     """The index terms of a text, in order, repeats kept."""
     words = " ".join(_words(_fold(text)))
@@ -80,6 +86,7 @@ def _identifier(run: str) -> Iterator[str]:
     yield from (part for part in _PART.findall(run) if len(part) > 1 or part.isdigit())
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def is_cjk(character: str) -> bool:
     """Whether a character is Chinese, Japanese or Korean."""
     return re.match(f"[{_CJK}]", character) is not None

@@ -1,5 +1,6 @@
 """What a search knows of each chunk that a leg returned."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,10 +22,10 @@ class Leg:
     ids: Ids
     scores: Floats
 
-    def rank_of(self, chunk_id: int) -> int | None:
-        """1 for the best; None if the leg did not return it."""
-        found = np.flatnonzero(self.ids == chunk_id)
-        return int(found[0]) + 1 if len(found) else None
+    @functools.cached_property
+    def ranks(self) -> dict[int, int]:
+        """The rank of each chunk that the leg returned, 1 for the best."""
+        return {chunk_id: rank for rank, chunk_id in enumerate(self.ids.tolist(), start=1)}
 
     def scores_for(self, ids: Ids) -> tuple[Floats, Ids]:
         """The scores of `ids` (ascending), 0 for those not returned, and which were not."""
@@ -46,9 +47,9 @@ class Candidates:
         """The scores of one candidate for the reader."""
         chunk_id = int(self.ids[position])
         return StageScores(
-            dense_rank=dense_leg.rank_of(chunk_id),
+            dense_rank=dense_leg.ranks.get(chunk_id),
             dense_score=float(self.dense[position]),
-            lexical_rank=lexical_leg.rank_of(chunk_id),
+            lexical_rank=lexical_leg.ranks.get(chunk_id),
             lexical_score=float(self.lexical[position]),
             fused_score=fused,
         )

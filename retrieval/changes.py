@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.sql.elements import ColumnElement
 
 from folio.catalog import Catalog
 from folio.catalog.models import Chunk, Document, IndexChange
@@ -37,10 +38,15 @@ class Changes:
     chunks: tuple[ChunkRecord, ...]
 
 
+def newest_of(collection_id: ColumnElement[str] | InstrumentedAttribute[str] | str) -> ColumnElement[int]:
+    """The number of a collection's last change, 0 before the first, as a column of a query."""
+    newest = select(func.max(IndexChange.seq)).where(IndexChange.collection_id == collection_id)
+    return func.coalesce(newest.scalar_subquery(), 0)
+
+
 def newest_sequence(session: Session, collection_id: str) -> int:
     """The number of the collection's last change, 0 before the first."""
-    newest = select(func.max(IndexChange.seq)).where(IndexChange.collection_id == collection_id)
-    return session.scalar(newest) or 0
+    return session.scalar(select(newest_of(collection_id))) or 0
 
 
 def read_changes(catalog: Catalog, collection_id: str, after: int) -> Changes:

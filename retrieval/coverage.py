@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from retrieval.analysis import terms
+from retrieval.analysis import passage_terms, terms
 from retrieval.lexical import LexicalSnapshot
 from retrieval.passages import Passage
 
@@ -21,7 +21,8 @@ def with_coverage(passages: tuple[Passage, ...], query: str, lexical: LexicalSna
         return passages
     covered = []
     for passage in passages:
-        held = set(terms("\n".join((passage.title, *passage.heading_path, passage.text)), passage.language))
+        text = "\n".join((passage.title, *passage.heading_path, passage.text))
+        held = frozenset(passage_terms(text, passage.language))
         share = sum(weight for term, weight in rarity.items() if term in held) / total
         covered.append(replace(passage, scores=replace(passage.scores, term_coverage=share)))
     return tuple(covered)

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from retrieval.analysis import is_cjk, terms
+from retrieval.analysis import is_cjk, passage_terms
 from retrieval.lexical import LexicalSnapshot
 
 PASSAGES = 5
@@ -45,7 +45,7 @@ def _lent_terms(passages: Sequence[tuple[str, str, float]], lexical: LexicalSnap
     values: Counter[str] = Counter()
     highest = max((score for _, _, score in passages), default=0.0)
     for text, language, score in passages:
-        counted = Counter(term for term in terms(text, language) if len(term) > 1 and not is_cjk(term[0]))
+        counted = Counter(term for term in passage_terms(text, language) if len(term) > 1 and not is_cjk(term[0]))
         length = counted.total()
         for term, count in counted.items():
             values[term] += math.exp(score - highest) * count / length  # type: ignore[assignment]  # typeshed: a Counter of floats works

@@ -113,11 +113,12 @@ def link_files(source: Path, target: Path) -> None:
 
 
 def _read(folder: Path) -> Manifest | None:
+    """The manifest of an undamaged generation; None when it is damaged, or is being pruned this moment."""
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        return manifest if manifest.format == FORMAT and _checksums(folder) == manifest.files else None
     except (OSError, ValidationError):
         return None
-    return manifest if manifest.format == FORMAT and _checksums(folder) == manifest.files else None
 
 
 def _checksums(folder: Path) -> dict[str, str]:

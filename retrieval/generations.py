@@ -12,7 +12,10 @@ from folio.catalog.models import Chunk, Collection, IndexGeneration
 from folio.errors import IntegrityError, NotFound
 from folio.settings import Settings
 from retrieval.changes import newest_sequence
+from retrieval.embedder import Embedder
 from retrieval.generation_files import FORMAT, Generation, GenerationStore, Manifest
+from retrieval.lexical import LexicalSnapshot
+from retrieval.stored_calibration import StoredCalibrations
 from retrieval.working import BASE, DENSE, WorkingIndex
 
 
@@ -26,12 +29,26 @@ class _Target:
     sequence: int
 
 
-class Generations:
-    """Writes the generations of every collection below the indexes folder."""
+@dataclass(frozen=True)
+class _Written:
+    """A new generation and its lexical half, open."""
 
-    def __init__(self, catalog: Catalog, settings: Settings) -> None:
+    row: IndexGeneration
+    lexical: LexicalSnapshot
+
+
+class Generations:
+    """Writes the generations of every collection below the indexes folder.
+
+    Args:
+        embedder: measures, when a generation is published, how far each leg can be trusted, so that no search has to
+            wait for it; None leaves it to the first search.
+    """
+
+    def __init__(self, catalog: Catalog, settings: Settings, embedder: Embedder | None = None) -> None:
         self._catalog = catalog
         self._root = settings.indexes_dir
+        self._embedder = embedder
 
     def publish(self, collection_id: str) -> IndexGeneration | None:
         """Write a new generation with all the catalog's changes and switch to it; None when nothing changed.
@@ -46,7 +63,11 @@ class Generations:
             current = store.newest(target.fingerprint, target.dimension)
             if current is not None and current.manifest.sequence >= target.sequence:
                 return None
-            return self._write(store, target, current)
+            written = self._write(store, target, current)
+        if self._embedder is not None and self._embedder.fingerprint == target.fingerprint:
+            calibrations = StoredCalibrations(self._catalog, self._embedder)
+            calibrations.current(collection_id, written.row.chunks, written.lexical)
+        return written.row
 
     def rebuild(self, collection_id: str) -> IndexGeneration:
         """Write a new generation from the catalog alone, whatever is on disk; nothing is embedded.
@@ -58,7 +79,7 @@ class Generations:
         target = self._target(collection_id)
         store = GenerationStore(self._root, collection_id)
         with store.lock():
-            return self._write(store, target, None)
+            return self._write(store, target, None).row
 
     def ensure(self, collection_id: str) -> Generation:
         """The newest good generation, rebuilt from the catalog if there is none.
@@ -108,18 +129,18 @@ class Generations:
             if folder.name not in known:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _write(self, store: GenerationStore, target: _Target, current: Generation | None) -> IndexGeneration:
+    def _write(self, store: GenerationStore, target: _Target, current: Generation | None) -> _Written:
         folder = store.working_folder("new")
         try:
-            manifest = self._fill(folder, target, current)
+            manifest, lexical = self._fill(folder, target, current)
             generation = store.switch_to(folder, manifest)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         store.prune()
-        return self._record(generation)
+        return _Written(self._record(generation), lexical)
 
-    def _fill(self, folder: Path, target: _Target, current: Generation | None) -> Manifest:
+    def _fill(self, folder: Path, target: _Target, current: Generation | None) -> tuple[Manifest, LexicalSnapshot]:
         working = WorkingIndex(self._catalog, target.collection_id, target.dimension, folder, current)
         working.catch_up()
         dense = working.dense.write(folder / DENSE)
@@ -128,7 +149,7 @@ class Generations:
         working.close()
         if not np.array_equal(dense.chunk_ids(), snapshot.chunk_ids()):
             raise IntegrityError("The dense and the lexical half of a new index disagree; it was not switched to.")
-        return Manifest(
+        manifest = Manifest(
             format=FORMAT,
             collection_id=target.collection_id,
             sequence=working.sequence,
@@ -139,6 +160,7 @@ class Generations:
             dense=dense.layout,
             files={},
         )
+        return manifest, snapshot
 
     def _record(self, generation: Generation) -> IndexGeneration:
         manifest = generation.manifest

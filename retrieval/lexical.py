@@ -7,7 +7,7 @@ later changes are committed. A commit is atomic: after a crash the folder holds 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,7 @@ class LexicalSnapshot:
     searcher: tantivy.Searcher
     schema: tantivy.Schema
     languages: frozenset[str]
+    _frequencies: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # of terms looked up
 
     def search(
         self,
@@ -83,7 +84,11 @@ class LexicalSnapshot:
         return Spread(mean, math.sqrt(variance))
 
     def _frequency(self, term: str) -> int:
-        return min(int(self.searcher.doc_freq("terms", term)), int(self.searcher.num_docs))
+        known = self._frequencies.get(term)
+        if known is None:
+            known = min(int(self.searcher.doc_freq("terms", term)), int(self.searcher.num_docs))
+            self._frequencies[term] = known
+        return known
 
     def has_document(self, document_id: str) -> bool:
         """Whether any chunk of the document can be found."""
