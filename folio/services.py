@@ -114,7 +114,7 @@ def build_services(
         embedder=embedder,
         collections=collections,
         searcher=searcher,
-        generations=Generations(catalog, settings),
+        generations=Generations(catalog, settings, embedder),
         ingestion=Ingestion(catalog, settings, collections, searcher),
         documents=Documents(catalog, settings, searcher),
         engine=engine,

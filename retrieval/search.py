@@ -11,8 +11,8 @@ from folio.catalog import Catalog
 from folio.catalog.models import Collection
 from folio.errors import EmptyQuestion, NotFound
 from folio.settings import Settings
-from retrieval.calibration import Calibration, calibrate
-from retrieval.changes import newest_sequence
+from retrieval.calibration import Calibration
+from retrieval.changes import newest_of
 from retrieval.collections import DEFAULT_COLLECTION, require_fingerprint
 from retrieval.context import DocumentRanking, assemble, rank_documents, read_texts
 from retrieval.coverage import with_coverage
@@ -26,6 +26,7 @@ from retrieval.live import LiveIndex, Snapshot
 from retrieval.passages import Filters, SearchResult, SearchTiming
 from retrieval.ranking import Question, Ranked, rank
 from retrieval.stopwatch import Stopwatch
+from retrieval.stored_calibration import StoredCalibrations
 
 PASSAGES_PER_DOCUMENT = 3
 OVERTAKEN_TRIES = 5  # searches again when a document was replaced between the ranking and the reading of its passages
@@ -65,7 +66,7 @@ class Searcher:
         self._generations = Generations(catalog, settings)
         self._live: dict[str, LiveIndex] = {}
         self._opening = threading.Lock()
-        self._calibrating = threading.Lock()
+        self._calibrations = StoredCalibrations(catalog, embedder)
         self._warm = False
 
     @property
@@ -154,14 +155,15 @@ class Searcher:
     def calibrate(self, collection: str = DEFAULT_COLLECTION) -> Calibration:
         """Measure each leg on the collection's own passages and keep the result with the collection.
 
-        Searches do it by themselves when a collection has doubled or halved since; this does it now.
+        Publishing and searches do it by themselves when a collection has doubled or halved since; this does it now.
 
         Raises:
             NotFound: there is no such collection.
             EmbedderMismatch: the collection was embedded by another model.
         """
         scope = self._scope(collection, Filters())
-        return self._measure(scope.collection_id, self._index(scope.collection_id).snapshot(scope.sequence))
+        snapshot = self._index(scope.collection_id).snapshot(scope.sequence)
+        return self._calibrations.measure(scope.collection_id, snapshot.lexical)
 
     def contains_document(self, collection: str, document_id: str) -> dict[str, bool]:
         """Whether each index still finds the document, all changes applied.
@@ -200,17 +202,25 @@ class Searcher:
 
     def _scope(self, collection: str, filters: Filters) -> _Scope:
         with self._catalog.read() as session:
-            row = session.scalar(select(Collection).where(Collection.name == collection))
+            columns = select(
+                Collection.id,
+                Collection.embedding_model,
+                Collection.embedding_fingerprint,
+                Collection.calibration,
+                newest_of(Collection.id),
+            )
+            row = session.execute(columns.where(Collection.name == collection)).one_or_none()
             if row is None:
                 raise NotFound(
                     f"There is no collection named {collection!r}. `folio collections` lists those there are."
                 )
-            require_fingerprint(collection, row.embedding_model, row.embedding_fingerprint, self._embedder)
+            collection_id, model, fingerprint, calibration, sequence = row
+            require_fingerprint(collection, model, fingerprint, self._embedder)
             return _Scope(
-                collection_id=row.id,
-                calibration=Calibration.model_validate(row.calibration),
-                sequence=newest_sequence(session, row.id),
-                documents=allowed_documents(session, row.id, filters),
+                collection_id=collection_id,
+                calibration=Calibration.model_validate(calibration),
+                sequence=sequence,
+                documents=allowed_documents(session, collection_id, filters),
             )
 
     def _index(self, collection_id: str) -> LiveIndex:
@@ -219,30 +229,15 @@ class Searcher:
             return found
         with self._opening:
             if collection_id not in self._live:
-                generation = self._generations.ensure(collection_id)
+                newest = functools.partial(self._generations.ensure, collection_id)
                 store = GenerationStore(self._settings.indexes_dir, collection_id)
-                self._live[collection_id] = LiveIndex(self._catalog, generation, store)
+                self._live[collection_id] = LiveIndex(self._catalog, newest, store)
             return self._live[collection_id]
 
     def _calibration(self, scope: _Scope, snapshot: Snapshot) -> Calibration:
         if not scope.calibration.is_stale(len(snapshot.dense)):
             return scope.calibration
-        with self._calibrating:
-            with self._catalog.read() as session:
-                row = session.get(Collection, scope.collection_id)
-                known = Calibration.model_validate(row.calibration) if row else scope.calibration
-            if not known.is_stale(len(snapshot.dense)):
-                return known
-            return self._measure(scope.collection_id, snapshot)
-
-    def _measure(self, collection_id: str, snapshot: Snapshot) -> Calibration:
-        with self._catalog.read() as session:
-            measured = calibrate(session, collection_id, self._embedder, snapshot.lexical)
-        with self._catalog.write() as session:
-            row = session.get(Collection, collection_id)
-            if row is not None:
-                row.calibration = measured.model_dump()
-        return measured
+        return self._calibrations.current(scope.collection_id, len(snapshot.dense), snapshot.lexical)
 
 
 def _timing(watch: Stopwatch) -> SearchTiming:
