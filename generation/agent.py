@@ -19,7 +19,8 @@ from generation.answer import AskRequest, Sampling
 from generation.engine import Engine, GenerationRequest, Message
 from generation.neutral import neutralise
 from generation.receipts import AgentStep
-from retrieval.passages import Passage, StageScores
+from retrieval.passages import Passage
+from retrieval.reading import passage_of, select_passages
 from retrieval.search import Searcher
 
 MAX_STEPS = 3
@@ -115,15 +116,9 @@ class Agent:
             return [(row[0], row[1]) for row in session.execute(query)]
 
     def _read(self, document_id: str) -> list[Passage]:
-        query = (
-            select(Chunk, Document)
-            .join(Document, Document.id == Chunk.document_id)
-            .where(Document.id == document_id)
-            .order_by(Chunk.ordinal)
-            .limit(READ_CHUNKS)
-        )
+        query = select_passages().where(Document.id == document_id).order_by(Chunk.ordinal).limit(READ_CHUNKS)
         with self._catalog.read() as session:
-            return [_passage(chunk, document) for chunk, document in session.execute(query)]
+            return [passage_of(row) for row in session.execute(query)]
 
 
 def _same(call: ToolCall, step: AgentStep) -> bool:
@@ -135,24 +130,3 @@ def _add(found: list[Passage], more: Sequence[Passage]) -> str:
     new = [p for p in more if not any(p.document_id == f.document_id and p.start == f.start for f in found)]
     found.extend([replace(p, rank=len(found) + place) for place, p in enumerate(new, start=1)])
     return f"{len(new)} new passages: " + "; ".join(dict.fromkeys(p.title for p in new))
-
-
-def _passage(chunk: Chunk, document: Document) -> Passage:
-    return Passage(
-        rank=0,
-        score=0.0,
-        document_id=document.id,
-        document_version=document.version,
-        title=document.title,
-        uri=document.uri,
-        media_type=document.media_type,
-        language=document.language,
-        heading_path=tuple(chunk.heading_path),
-        page_start=chunk.page_start,
-        page_end=chunk.page_end,
-        start=chunk.start,
-        end=chunk.end,
-        text=chunk.text,
-        chunk_ids=(chunk.id,),
-        scores=StageScores(),
-    )

@@ -1,4 +1,4 @@
-"""From ranked chunks to passages: joined to the catalog, neighbours merged, few from any one document."""
+"""From ranked chunks to passages: joined to the catalog, neighbours merged, no repeats, few from any one document."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,8 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from folio.catalog.models import Chunk, Document
-from retrieval.passages import Passage
+from retrieval.duplicates import WORD, Wording
+from retrieval.passages import Context, Passage
 from retrieval.ranking import Ranked
+from retrieval.reading import passage_of, read_span, select_passages
+from retrieval.sections import widen
 
 
 @dataclass(frozen=True)
@@ -36,24 +39,72 @@ class _Joined:
 
 
 def assemble(
-    session: Session, ranked: Sequence[Ranked], *, top_k: int, merge_neighbours: bool, per_document: int
+    session: Session,
+    ranked: Sequence[Ranked],
+    *,
+    question: str,
+    top_k: int,
+    merge_neighbours: bool,
+    per_document: int,
+    context: Context = "passage",
 ) -> Assembled:
     """At most `top_k` passages, best first; a chunk that the catalog no longer has is dropped.
 
     Args:
+        question: a document whose title it holds, and no other's, may give more than `per_document` passages.
         per_document: most passages from one document.
+        context: `section` widens each passage to the section it stands in.
     """
-    joined = _join(session, ranked)
-    overtaken = len(joined) < len(ranked)
-    if merge_neighbours:
-        joined = _merge(session, joined)
+    window = _window(top_k)
+    joined = _join(session, ranked[:window])
+    overtaken = len(joined) < len(ranked[:window])
+    passages = _choose(session, joined, question, top_k, merge_neighbours, per_document)
+    if len(passages) < top_k and len(ranked) > window:
+        joined = _join(session, ranked)
+        overtaken = len(joined) < len(ranked)
+        passages = _choose(session, joined, question, top_k, merge_neighbours, per_document)
+    if context == "section":
+        passages = widen(session, passages)
+    return Assembled(tuple(replace(p, rank=rank) for rank, p in enumerate(passages, start=1)), overtaken)
+
+
+def _window(top_k: int) -> int:
+    """Chunks that are looked at first: enough for `top_k` passages unless many repeat each other."""
+    return 2 * top_k + 10
+
+
+def _choose(
+    session: Session, joined: list[_Joined], question: str, top_k: int, merge_neighbours: bool, per_document: int
+) -> list[Passage]:
+    """The best passages, none that repeats a better one's words and few of any one document."""
+    merged = _merge(session, joined[: _window(top_k)]) if merge_neighbours else joined[: _window(top_k)]
+    passages = [item.passage for item in (*merged, *joined[_window(top_k) :])]
+    named = _named(question, passages)
     chosen: list[Passage] = []
+    wordings: list[Wording] = []
     taken: dict[str, int] = defaultdict(int)
-    for item in joined:
-        if taken[item.passage.document_id] < per_document and len(chosen) < top_k:
-            taken[item.passage.document_id] += 1
-            chosen.append(replace(item.passage, rank=len(chosen) + 1))
-    return Assembled(tuple(chosen), overtaken)
+    for passage in passages:
+        if len(chosen) == top_k:
+            break
+        wording = Wording.of(passage.text)
+        most = top_k if passage.document_id == named else per_document
+        if taken[passage.document_id] < most and not any(wording.repeats(other) for other in wordings):
+            taken[passage.document_id] += 1
+            chosen.append(passage)
+            wordings.append(wording)
+    return chosen
+
+
+def _named(question: str, passages: Sequence[Passage]) -> str | None:
+    """The only document whose title the question holds, if it is the only one."""
+    asked = f" {_plain(question)} "
+    named = {p.document_id for p in passages if p.title and _plain(p.title) and f" {_plain(p.title)} " in asked}
+    return named.pop() if len(named) == 1 else None
+
+
+def _plain(text: str) -> str:
+    """Words alone, in lower case; Chinese, Japanese and Korean characters stand apart."""
+    return " ".join(WORD.findall(text.casefold()))
 
 
 def rank_documents(session: Session, ranked: Sequence[Ranked], depth: int) -> DocumentRanking:
@@ -77,52 +128,14 @@ def rank_documents(session: Session, ranked: Sequence[Ranked], depth: int) -> Do
     )
 
 
-def read_texts(session: Session, chunk_ids: Sequence[int]) -> list[tuple[int, str, str]]:
-    """Id, text as it is indexed (title and headings with it) and language of chunks, in the order asked.
-
-    Chunks no longer there are left out.
-    """
-    rows = session.execute(
-        select(Chunk.id, Document.title, Chunk.heading_path, Chunk.text, Document.language)
-        .join(Document, Document.id == Chunk.document_id)
-        .where(Chunk.id.in_(chunk_ids))
-    )
-    found = {row[0]: (row[0], "\n".join((row[1], *row[2], row[3])), row[4]) for row in rows}
-    return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
-
-
 def _join(session: Session, ranked: Sequence[Ranked]) -> list[_Joined]:
-    rows = session.execute(
-        select(Chunk, Document.version, Document.title, Document.uri, Document.media_type, Document.language)
-        .join(Document, Document.id == Chunk.document_id)
-        .where(Chunk.id.in_([item.chunk_id for item in ranked]))
-    )
-    found = {row[0].id: row for row in rows}
-    joined = []
-    for item in ranked:
-        if item.chunk_id not in found:
-            continue
-        chunk, version, title, uri, media_type, language = found[item.chunk_id]
-        passage = Passage(
-            rank=0,
-            score=item.score,
-            document_id=chunk.document_id,
-            document_version=version,
-            title=title,
-            uri=uri,
-            media_type=media_type,
-            language=language,
-            heading_path=tuple(chunk.heading_path),
-            page_start=chunk.page_start,
-            page_end=chunk.page_end,
-            start=chunk.start,
-            end=chunk.end,
-            text=chunk.text,
-            chunk_ids=(chunk.id,),
-            scores=item.scores,
-        )
-        joined.append(_Joined(chunk.ordinal, passage))
-    return joined
+    rows = session.execute(select_passages().where(Chunk.id.in_([item.chunk_id for item in ranked])))
+    found = {row.id: row for row in rows}
+    return [
+        _Joined(found[item.chunk_id].ordinal, passage_of(found[item.chunk_id], item.score, item.scores))
+        for item in ranked
+        if item.chunk_id in found
+    ]
 
 
 def _merge(session: Session, joined: list[_Joined]) -> list[_Joined]:
@@ -146,14 +159,13 @@ def _merged(session: Session, group: list[_Joined]) -> _Joined:
     best, ordered = group[0], sorted(group, key=lambda item: item.ordinal)
     first, last = ordered[0].passage, ordered[-1].passage
     start, end = first.start, max(item.passage.end for item in ordered)
-    text = session.scalar(select(Document.text).where(Document.id == first.document_id)) or ""
     passage = replace(
         best.passage,
         page_start=first.page_start,
         page_end=last.page_end,
         start=start,
         end=end,
-        text=text[start:end],
+        text=read_span(session, first.document_id, start, end),
         chunk_ids=tuple(item.passage.chunk_ids[0] for item in ordered),
         page_starts=tuple(
             (item.passage.start, item.passage.page_start) for item in ordered if item.passage.page_start is not None

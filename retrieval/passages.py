@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
+
+Context = Literal["passage", "section"]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from folio.settings import Settings
 from retrieval.calibration import Calibration
 from retrieval.changes import newest_of
 from retrieval.collections import DEFAULT_COLLECTION, require_fingerprint
-from retrieval.context import DocumentRanking, assemble, rank_documents, read_texts
+from retrieval.context import DocumentRanking, assemble, rank_documents
 from retrieval.coverage import with_coverage
 from retrieval.embedder import Embedder
 from retrieval.filtering import allowed_documents
@@ -23,8 +23,9 @@ from retrieval.generation_files import GenerationStore
 from retrieval.generations import Generations
 from retrieval.language import query_language
 from retrieval.live import LiveIndex, Snapshot
-from retrieval.passages import Filters, SearchResult, SearchTiming
+from retrieval.passages import Context, Filters, SearchResult, SearchTiming
 from retrieval.ranking import Question, Ranked, rank
+from retrieval.reading import read_texts
 from retrieval.stopwatch import Stopwatch
 from retrieval.stored_calibration import StoredCalibrations
 
@@ -93,6 +94,7 @@ class Searcher:
         top_k: int | None = None,
         filters: Filters = Filters(),  # noqa: B008 (immutable)
         merge_neighbours: bool = True,
+        context: Context = "passage",
     ) -> SearchResult:
         """The passages that answer a question best.
 
@@ -100,6 +102,7 @@ class Searcher:
             query: a question or a few words, in any language.
             top_k: most passages to return; None means the setting.
             merge_neighbours: join chunks that stand next to each other into one passage.
+            context: `section` widens each passage to the section it stands in.
 
         Raises:
             EmptyQuestion: there is nothing to search for.
@@ -112,10 +115,12 @@ class Searcher:
             with found.watch.time("fuse"), self._catalog.read() as session:
                 assembled = assemble(
                     session,
-                    found.ranked[: 2 * limit + 10],
+                    found.ranked,
+                    question=query,
                     top_k=limit,
                     merge_neighbours=merge_neighbours,
                     per_document=limit if len(filters.document_ids) == 1 else PASSAGES_PER_DOCUMENT,
+                    context=context,
                 )
             if not assembled.overtaken:
                 break
