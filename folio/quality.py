@@ -4,10 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, or_, select, true
+from sqlalchemy.orm import InstrumentedAttribute
 
 from folio.catalog import Catalog
 from folio.catalog.models import Answer, Collection, EvaluationRun, Feedback
+
+Seen = tuple[datetime, str]
 
 
 class EvaluationView(BaseModel):
@@ -42,26 +45,35 @@ class QualityRecords:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def evaluations(self, limit: int) -> list[EvaluationView]:
-        """The latest evaluation runs."""
+    def evaluations(self, limit: int, *, after: Seen | None = None) -> list[EvaluationView]:
+        """The latest evaluation runs; `after`: time and id of the last one already seen."""
         query = select(EvaluationRun).order_by(EvaluationRun.created_at.desc(), EvaluationRun.id).limit(limit)
+        query = query.where(_follows(EvaluationRun.created_at, EvaluationRun.id, after))
         with self._catalog.read() as session:
             return [EvaluationView.model_validate(row, from_attributes=True) for row in session.scalars(query)]
 
-    def rated(self, rating: int, limit: int, *, owner: str | None) -> list[RatedAnswer]:
-        """The latest answers with this rating; `owner` None means everybody's."""
+    def rated(self, rating: int, limit: int, *, owner: str | None, after: Seen | None = None) -> list[RatedAnswer]:
+        """The latest answers with this rating; `owner` None means everybody's, `after` the last one already seen."""
         query = (
             select(Feedback, Answer, Collection.name)
             .join(Answer, Answer.id == Feedback.answer_id)
             .join(Collection, Collection.id == Answer.collection_id)
             .where(Feedback.rating == rating)
-            .order_by(Feedback.created_at.desc(), Feedback.id)
+            .order_by(Feedback.created_at.desc(), Feedback.answer_id)
             .limit(limit)
         )
         if owner is not None:
             query = query.where(Answer.owner == owner)
+        query = query.where(_follows(Feedback.created_at, Feedback.answer_id, after))
         with self._catalog.read() as session:
             return [_rated(*row) for row in session.execute(query)]
+
+
+def _follows(
+    moment: InstrumentedAttribute[datetime], key: InstrumentedAttribute[str], after: Seen | None
+) -> ColumnElement[bool]:
+    """What comes after `after` in a list ordered by time, the newest first, then by key."""
+    return true() if after is None else or_(moment < after[0], and_(moment == after[0], key > after[1]))
 
 
 def _rated(feedback: Feedback, answer: Answer, collection: str) -> RatedAnswer:

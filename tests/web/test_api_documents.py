@@ -173,6 +173,31 @@ def test_chunks_are_spans_of_the_text(client, document):
     assert all(chunk["text"] == text[chunk["start"] : chunk["end"]] for chunk in chunks)
 
 
+def test_chunks_come_page_by_page(client, work):
+    text = "\n\n".join(f"# Part {n}\n\n{'A sentence of this part. ' * 60}" for n in range(4))
+    work(upload(client, ("long.md", text.encode())).json["job_id"])
+    path = f"/api/v1/documents/{client.get('/api/v1/documents').json['items'][0]['id']}/chunks"
+    whole = client.get(path).json
+    pages, cursor = [], ""
+    while cursor is not None:
+        page = client.get(path, query_string={"limit": 2, "cursor": cursor})
+        pages.append(page)
+        cursor = page.json["next_cursor"]
+    assert len(pages) > 2
+    assert [chunk for page in pages for chunk in page.json["items"]] == whole["items"]
+    assert len({page.headers["ETag"] for page in pages}) == len(pages)
+
+
+def test_only_the_version_that_was_seen_is_deleted(client, document, work):
+    path = f"/api/v1/documents/{document['id']}"
+    seen = client.get(path).headers["ETag"]
+    work(upload(client, ("notes/cache.md", b"# Other\n\nNew text.\n")).json["job_id"])
+    kept = client.delete(path, headers={"If-Match": seen})
+    assert (kept.status_code, kept.get_json(force=True)["code"]) == (412, "precondition_failed")
+    now = client.get(path).headers["ETag"]
+    assert client.delete(path, headers={"If-Match": now}).json["verified"]
+
+
 def test_documents_are_listed_page_by_page(client, work):
     files = [(f"{n}.md", f"# Title {n}\n\nText {n}.\n".encode()) for n in range(5)]
     work(upload(client, *files).json["job_id"])

@@ -6,7 +6,7 @@ from typing import Annotated
 from flask_openapi3.types import ResponseDict
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from folio.errors import EmptyQuestion, QuestionTooLong
+from folio.errors import EmptyQuestion, InvalidRequest, QuestionTooLong
 from retrieval.passages import Filters
 from web.errors import PROBLEM_JSON
 
@@ -107,6 +107,26 @@ class PageQuery(BaseModel):
 
     limit: int = Field(50, ge=1, le=200, description="Most items in the reply.")
     cursor: Text = Field("", max_length=500, description="`next_cursor` of the page before; empty for the first page.")
+
+
+def cursor_after(moment: datetime, key: str) -> str:
+    """The cursor that leads on from an item, in a list ordered by time."""
+    return f"{moment.isoformat()}_{key}"
+
+
+def seen_at(cursor: str) -> tuple[datetime, str] | None:
+    """Time and key of the last item of the page before; None for the first page.
+
+    Raises:
+        InvalidRequest: the cursor is none that a list gave.
+    """
+    if not cursor:
+        return None
+    moment, _, key = cursor.partition("_")
+    try:
+        return in_utc(datetime.fromisoformat(moment)), key
+    except ValueError as exc:
+        raise InvalidRequest("The cursor is not one that this list gave.") from exc
 
 
 def problems(*statuses: int) -> ResponseDict:

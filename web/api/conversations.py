@@ -1,15 +1,13 @@
 """`/api/v1/conversations`: the history of one's own questions."""
 
-from datetime import datetime
-
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel
 
-from folio.errors import InvalidRequest, NotFound
+from folio.errors import NotFound
 from generation.conversations import Conversation, ConversationSummary
 from web.access import needs
-from web.api.common import Id, PageQuery, in_utc, problems
+from web.api.common import Id, PageQuery, cursor_after, problems, seen_at
 from web.api.described import json_of
 from web.context import caller, services
 from web.replies import reply
@@ -36,10 +34,10 @@ class ConversationPage(BaseModel):
 @needs("ask")
 def list_conversations(query: PageQuery) -> Response:
     """List one's own conversations, the last used first."""
-    items = services().conversations.list(caller().key_id, limit=query.limit, after=_seen(query.cursor))
+    items = services().conversations.list(caller().key_id, limit=query.limit, after=seen_at(query.cursor))
     last = items[-1] if len(items) == query.limit else None
     visible_items = [item for item in items if caller().sees(item.collection)]
-    cursor = f"{last.updated_at.isoformat()}_{last.id}" if last else None
+    cursor = cursor_after(last.updated_at, last.id) if last else None
     return reply(ConversationPage(items=visible_items, next_cursor=cursor))
 
 
@@ -57,21 +55,6 @@ def delete_conversation(path: ConversationPath) -> Response:
     own_conversation(path.conversation_id)
     services().conversations.delete(path.conversation_id)
     return Response(status=204)
-
-
-def _seen(cursor: str) -> tuple[datetime, str] | None:
-    """Time and id of the last conversation of the page before.
-
-    Raises:
-        InvalidRequest: the cursor is none that this list gave.
-    """
-    if not cursor:
-        return None
-    moment, _, conversation_id = cursor.partition("_")
-    try:
-        return in_utc(datetime.fromisoformat(moment)), conversation_id
-    except ValueError as exc:
-        raise InvalidRequest("The cursor is not one that this list gave.") from exc
 
 
 def own_conversation(conversation_id: str) -> Conversation:

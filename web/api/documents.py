@@ -13,6 +13,7 @@ from web.access import needs
 from web.api.common import Id, Name, PageQuery, Text, problems
 from web.api.described import binary, json_of, json_or_text, plain_text
 from web.context import caller, services, state, visible
+from web.errors import NotAcceptedByHttp
 from web.replies import reply
 
 documents_api = APIBlueprint("documents", __name__, url_prefix="/api/v1/documents", abp_tags=[Tag(name="Documents")])
@@ -43,10 +44,18 @@ class BoxesQuery(BaseModel):
     end: int = Field(ge=0, description="Character after the last.")
 
 
-class ChunkList(BaseModel):
+class ChunksQuery(BaseModel):
+    """Which chunks."""
+
+    limit: int = Field(1000, ge=1, le=1000, description="Most chunks in the reply.")
+    cursor: str = Field("", pattern="^[0-9]{0,9}$", description="`next_cursor` of the page before.")
+
+
+class ChunkPage(BaseModel):
     """A document's chunks, in reading order."""
 
     items: list[ChunkView]
+    next_cursor: str | None
 
 
 class BoxList(BaseModel):
@@ -96,12 +105,16 @@ def get_text(path: DocumentPath, query: TextQuery) -> Response:
     return response
 
 
-@documents_api.get("/<document_id>/chunks", responses={200: json_of(ChunkList), 304: None, **problems()})
+@documents_api.get("/<document_id>/chunks", responses={200: json_of(ChunkPage), 304: None, **problems()})
 @needs("ask")
-def get_chunks(path: DocumentPath) -> Response:
-    """The chunks that searches see, in reading order."""
+def get_chunks(path: DocumentPath, query: ChunksQuery) -> Response:
+    """The chunks that searches see, in reading order, page by page."""
     document = own_document(path.document_id)
-    return reply(ChunkList(items=services().documents.chunks(document.id)), etag=version_tag(document))
+    begin = int(query.cursor or 0)
+    end = begin + query.limit
+    chunks = services().documents.chunks(document.id)
+    page = ChunkPage(items=chunks[begin:end], next_cursor=str(end) if end < len(chunks) else None)
+    return reply(page, etag=f"{version_tag(document)}-{begin}-{query.limit}")
 
 
 @documents_api.get("/<document_id>/boxes", responses={200: json_of(BoxList), **problems()})
@@ -138,8 +151,13 @@ def get_file(path: DocumentPath) -> Response:
 @documents_api.delete("/<document_id>", responses={200: json_of(DeletionReceipt), **problems(412)})
 @needs("ingest")
 def delete_document(path: DocumentPath) -> Response:
-    """Delete a document; the receipt says that neither index nor catalog returns it any more."""
+    """Delete a document; the receipt says that neither index nor catalog returns it any more.
+
+    With `If-Match`, only the version with that ETag is deleted; a newer one is kept and answered with 412.
+    """
     document = own_document(path.document_id)
+    if request.if_match and not request.if_match.contains(version_tag(document)):
+        raise NotAcceptedByHttp(412)
     receipt = services().documents.delete(document.id)
     state().audit.record(
         caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.uri

@@ -6,39 +6,52 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
-from folio.quality import QualityRecords
+from folio.quality import EvaluationView, QualityRecords, RatedAnswer
 from web.access import needs
-from web.api.common import problems
+from web.api.common import PageQuery, cursor_after, problems, seen_at
 from web.context import caller, services
 from web.replies import reply
 
 quality_api = APIBlueprint("quality", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="Quality")])
 
 
-class EvaluationsQuery(BaseModel):
-    """How many runs."""
-
-    limit: int = Field(50, ge=1, le=200)
-
-
-class FeedbackQuery(BaseModel):
+class FeedbackQuery(PageQuery):
     """Which ratings."""
 
     rating: Literal["1", "-1"] = Field("-1", description="1 for good, -1 for bad.")
-    limit: int = Field(50, ge=1, le=200)
 
 
-@quality_api.get("/evaluations", responses={200: {"content": {"application/json": {}}}, **problems()})
+class EvaluationPage(BaseModel):
+    """Evaluation runs, newest first."""
+
+    items: list[EvaluationView]
+    next_cursor: str | None
+
+
+class RatedPage(BaseModel):
+    """Rated answers, newest first."""
+
+    items: list[RatedAnswer]
+    next_cursor: str | None
+
+
+@quality_api.get("/evaluations", responses={200: EvaluationPage, **problems()})
 @needs("ask")
-def list_evaluations(query: EvaluationsQuery) -> Response:
+def list_evaluations(query: PageQuery) -> Response:
     """List evaluation runs, newest first."""
-    return reply({"items": QualityRecords(services().catalog).evaluations(query.limit)})
+    items = QualityRecords(services().catalog).evaluations(query.limit, after=seen_at(query.cursor))
+    last = items[-1] if len(items) == query.limit else None
+    return reply(EvaluationPage(items=items, next_cursor=cursor_after(last.created_at, last.id) if last else None))
 
 
-@quality_api.get("/feedback", responses={200: {"content": {"application/json": {}}}, **problems()})
+@quality_api.get("/feedback", responses={200: RatedPage, **problems()})
 @needs("ask")
 def list_feedback(query: FeedbackQuery) -> Response:
     """List rated answers, newest first: one's own, or everybody's for an administrator."""
     owner = None if caller().allows("admin") else caller().key_id
-    rated = QualityRecords(services().catalog).rated(int(query.rating), query.limit, owner=owner)
-    return reply({"items": [item for item in rated if caller().sees(item.collection)]})
+    records = QualityRecords(services().catalog)
+    rated = records.rated(int(query.rating), query.limit, owner=owner, after=seen_at(query.cursor))
+    last = rated[-1] if len(rated) == query.limit else None
+    shown = [item for item in rated if caller().sees(item.collection)]
+    cursor = cursor_after(last.created_at, last.answer_id) if last else None
+    return reply(RatedPage(items=shown, next_cursor=cursor))

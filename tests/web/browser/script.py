@@ -4,7 +4,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +17,8 @@ from folio.catalog.models import Collection
 from folio.errors import EngineFailed, NotFound
 from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sampling, Sentence, Timing, Usage
 from generation.conversations import Conversations
-from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Token
-from generation.receipts import PassageScores, PromptMessage, Receipt, Receipts, TokenProbability
+from generation.events import Done, Event, Failed, PassagesFound, SentenceChecked, Thinking, Token
+from generation.receipts import AgentStep, PassageScores, PromptMessage, Receipt, Receipts, TokenProbability
 from ingest.boxes import Box
 from ingest.documents import ChunkView, DeletionReceipt, DocumentPage, DocumentText, DocumentView
 from ingest.views import Counts, ItemView, JobView
@@ -29,6 +29,22 @@ QUOTE = "It turns once every 12 seconds"
 AT = NOTE.index(QUOTE)
 NOTE_ID, PDF_ID = "1" * 32, "2" * 32
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+STEPS = [
+    AgentStep(
+        tool="search",
+        arguments={"argument": "keeper of the lamp"},
+        result="1 new passages: Lighthouse",
+        milliseconds=820.0,
+    ),
+    AgentStep(tool="list_documents", arguments={"argument": ""}, result="Lighthouse; The KV cache", milliseconds=310.0),
+    AgentStep(
+        tool="read_document",
+        arguments={"argument": "Lighthouse"},
+        result="2 new passages: Lighthouse",
+        milliseconds=640.0,
+    ),
+]
 
 
 def stored(document_id: str, title: str, media_type: str, uri: str, pages: int) -> DocumentView:
@@ -94,15 +110,20 @@ class Jobs:
 
     def __init__(self) -> None:
         self.known: dict[str, dict[str, Any]] = {}
+        self.uris: list[str] = []
 
     def store_upload(self, stream: Any, *, filename: str, max_bytes: int) -> SimpleNamespace:
         return SimpleNamespace(sha256="b" * 64, size_bytes=len(stream.read()), path=None)
 
     def submit(self, collection: str, files: list[Any], **_: object) -> JobView:
         job_id = uuid.uuid4().hex
-        names = [getattr(file, "title", "file") for file in files]
+        names = [file.title for file in files]
+        self.uris += [file.uri for file in files]
         self.known[job_id] = {"names": names, "collection": collection, "at": time.monotonic(), "mended": False}
         return self.job(job_id)
+
+    def submit_url(self, collection: str, url: str, **_: object) -> JobView:
+        return self.submit(collection, [SimpleNamespace(title=url, uri=url)])
 
     def job(self, job_id: str) -> JobView:
         job = self.known[job_id]
@@ -167,9 +188,14 @@ class ScriptedAnswerer:
     """Answers by words of the question: `World Cup` is refused, `slow` takes its time, `break` fails half-way."""
 
     catalog: Catalog
+    asked: list[AskRequest] = field(default_factory=list)
 
     def stream(self, request: AskRequest) -> Iterator[Event]:
+        self.asked.append(request)
         yield PassagesFound((passage(1), passage(2)), 5.0)
+        if request.thinking == "show":
+            yield Thinking("The note says ")
+            yield Thinking("how often it turns.")
         refused = "World Cup" in request.question
         text = "The documents don't answer this." if refused else answer_text(request.question)
         for piece in text.split(" "):
@@ -200,11 +226,18 @@ class ScriptedAnswerer:
             sentences=[] if refused else sentences(text),
             passages=[passage(1), passage(2)],
             usage=Usage(prompt_tokens=400, cached_tokens=250, completion_tokens=12),
-            timing=Timing(retrieval_ms=5, queue_ms=1, ttft_ms=120, total_ms=480),
+            timing=timing(request.mode),
+            thinking="The note says how often it turns." if request.thinking == "show" else None,
             model="starter",
         )
         Receipts(self.catalog).store(receipt(request, answer), collection)
         return answer
+
+
+def timing(mode: str) -> Timing:
+    """Where the time went; an agent's calls count as retrieval."""
+    calls = sum(step.milliseconds for step in STEPS) if mode == "agent" else 0
+    return Timing(retrieval_ms=5 + calls, queue_ms=1, ttft_ms=120 + calls, total_ms=480 + calls)
 
 
 def answer_text(question: str) -> str:
@@ -276,6 +309,7 @@ def receipt(request: AskRequest, answer: Answer) -> Receipt:
         refusal_probability=0.9 if answer.refused else 0.1,
         refusal_threshold=0.5,
         signals={"coverage": 0.6},
+        steps=STEPS if request.mode == "agent" else [],
         logprobs=[TokenProbability(token=t, logprob=p, alternatives={t: p, " shines": -2.0}) for t, p in tokens],
     )
 

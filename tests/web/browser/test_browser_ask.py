@@ -164,6 +164,102 @@ def test_how_an_answer_was_made_shows_every_step(folio, open_page) -> None:
     expect(making.locator(".inspector .taken")).to_contain_text("30.1 %")
 
 
+def test_filters_and_settings_reach_the_question(folio, open_page) -> None:
+    page = open_page(390)
+    page.goto(folio.url)
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("File type").select_option("PDF")
+    page.get_by_label("Language").select_option("zh")
+    page.get_by_label("Tags").fill("papers, 2026")
+    page.get_by_label("Changed since").fill("2026-01-02")
+    page.get_by_label("Passages to read").fill("3")
+    page.get_by_label("Longest answer").fill("50")
+    ask(page, QUESTION)
+    expect(page.locator(".actions")).to_be_visible()
+    asked = folio.services.answerer.asked[-1]
+    assert asked.filters.media_types == ("application/pdf",)
+    assert (asked.filters.languages, asked.filters.tags) == (("zh",), ("papers", "2026"))
+    assert asked.filters.modified_after.date().isoformat() == "2026-01-02"
+    assert (asked.top_k, asked.sampling.max_tokens, asked.mode) == (3, 50, "answer")
+
+
+def test_thinking_is_shown_on_request(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    ask(page, QUESTION)
+    expect(page.locator(".actions")).to_be_visible()
+    expect(page.locator(".thinking")).to_have_count(0)
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Show the model's thinking").check()
+    ask(page, "slow please")
+    expect(page.locator(".thinking p")).to_have_text("The note says how often it turns.")
+    expect(page.locator(".actions")).to_have_count(2)
+    page.locator(".thinking summary").click()
+    expect(page.locator(".thinking p")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "language"), SIZES)
+def test_agent_mode_shows_what_the_model_did(folio, open_page, serious_violations, width: int, language: str) -> None:
+    page = open_page(width, language)
+    page.goto(folio.url)
+    page.click("#options")
+    page.get_by_label("让模型继续查找" if language == "zh-CN" else "Let the model search on").check()
+    ask(page, QUESTION)
+    expect(page.locator(".actions")).to_be_visible()
+    assert folio.services.answerer.asked[-1].mode == "agent"
+    page.click(".making-button")
+    expect(page.locator(".making .step")).to_have_count(8)
+    calls = page.locator(".step-agent .call")
+    expect(calls).to_have_count(3)
+    expect(calls.first).to_contain_text("keeper of the lamp")
+    expect(calls.nth(2)).to_contain_text("2 new passages: Lighthouse")
+    expect(page.locator(".timeline .agent .num")).to_have_text("1.77 s" if language != "zh-CN" else "1.77 秒")
+    assert serious_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_passage_in_a_list_shows_the_part_that_fits_the_question(folio, open_page) -> None:
+    page = open_page()
+    page.goto(folio.url)
+    shown = page.evaluate(
+        """async () => {
+            const { snippet } = await import("/static/js/ask/snippet.js");
+            const draw = (text, question) => {
+                const place = document.createElement("p");
+                place.append(...snippet(text, question));
+                return [place.textContent, [...place.querySelectorAll("mark")].map((mark) => mark.textContent)];
+            };
+            const filler = "Something else is told here. ".repeat(20);
+            return [
+                draw(`${filler}PagedAttention reduces fragmentation. ${filler}`, "What does PagedAttention reduce?"),
+                draw(`${"这里讲别的事情。".repeat(40)}分页注意力减少显存碎片。`, "显存碎片怎么减少？"),
+                draw("Short and without a match.", "zebra"),
+                draw("<b>lamp</b>", "lamp"),
+            ];
+        }"""
+    )
+    english, chinese, none, markup = shown
+    assert english[0].startswith("…")
+    assert english[0].index("PagedAttention") < 60
+    assert english[1] == ["PagedAttention", "reduces"]
+    assert "显存碎片" in chinese[0][:80]
+    assert none == ["Short and without a match.", []]
+    assert markup == ["<b>lamp</b>", ["lamp"]]
+
+
+def test_on_a_phone_every_tool_is_in_reach_while_the_model_loads(folio, open_page) -> None:
+    folio.engine["state"] = "starting"
+    for width in (390, 360):
+        page = open_page(width)
+        page.goto(folio.url)
+        expect(page.locator("#engine-state")).to_have_text("Model loading")
+        for tool in ("#language", "#theme", "#more"):
+            box = page.locator(tool).bounding_box()
+            assert box["x"] + box["width"] <= width
+            page.locator(tool).click(trial=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_slash_focuses_the_question_and_the_switches_work(folio, open_page) -> None:
     page = open_page()
     page.goto(folio.url)

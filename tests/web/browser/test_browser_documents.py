@@ -25,6 +25,48 @@ def test_a_job_shows_its_progress_and_a_failure_can_be_retried(folio, open_page,
     expect(job).to_contain_text("2 of 2 ready")
 
 
+def test_an_address_is_added_by_its_form(folio, open_page) -> None:
+    page = open_page()
+    page.goto(f"{folio.url}/documents")
+    page.get_by_role("button", name="Add a web page").click()
+    field = page.get_by_label("Address")
+    expect(field).to_be_focused()
+    field.fill("ftp://example.org/a")
+    page.keyboard.press("Enter")
+    expect(field).to_have_js_property("validity.valid", False)
+    field.fill("https://example.org/page.html")
+    page.keyboard.press("Enter")
+    expect(page.locator(".job").first).to_contain_text("1 of 1 ready")
+    expect(field).to_have_value("")
+    assert folio.services.ingestion.uris == ["https://example.org/page.html"]
+
+
+def test_a_folder_keeps_its_paths(folio, open_page, tmp_path) -> None:
+    (tmp_path / "notes" / "old").mkdir(parents=True)
+    (tmp_path / "notes" / "a.txt").write_text("a")
+    (tmp_path / "notes" / "old" / "b.txt").write_text("b")
+    page = open_page()
+    page.goto(f"{folio.url}/documents")
+    expect(page.locator("button.title").first).to_be_visible()
+    page.set_input_files("#folder", tmp_path / "notes")
+    expect(page.locator(".job").first).to_contain_text("2 of 2 ready")
+    assert sorted(folio.services.ingestion.uris) == ["upload:notes/a.txt", "upload:notes/old/b.txt"]
+
+
+def test_files_dropped_anywhere_are_added(folio, open_page) -> None:
+    page = open_page()
+    page.goto(f"{folio.url}/documents")
+    expect(page.locator("button.title").first).to_be_visible()
+    dropped = page.evaluate_handle(
+        "() => { const data = new DataTransfer(); data.items.add(new File(['words'], 'dropped.txt')); return data; }"
+    )
+    page.dispatch_event("body", "dragenter", {"dataTransfer": dropped})
+    expect(page.locator("body")).to_have_class("dropping")
+    page.dispatch_event("body", "drop", {"dataTransfer": dropped})
+    expect(page.locator(".job").first).to_contain_text("1 of 1 ready")
+    assert folio.services.ingestion.uris == ["upload:dropped.txt"]
+
+
 def test_the_list_is_searched_and_a_document_shows_its_text_and_chunks(folio, open_page) -> None:
     page = open_page()
     page.goto(f"{folio.url}/documents")

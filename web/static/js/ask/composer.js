@@ -42,7 +42,7 @@ export class Composer {
 
   /** The request body, without the question. */
   request() {
-    const { passages, temperature, tokens, thinking, probabilities, type, lang, tag, after } = this.fields;
+    const { passages, temperature, tokens, thinking, agent, probabilities, type, lang, tag, after } = this.fields;
     const filters = {};
     if (type.value) filters.media_types = MEDIA_TYPES[type.value];
     if (lang.value) filters.languages = [lang.value];
@@ -56,6 +56,7 @@ export class Composer {
       sampling,
       top_k: passages.value ? Number(passages.value) : undefined,
       thinking: thinking.checked ? "show" : "hide",
+      mode: agent.checked ? "agent" : "answer",
       logprobs: probabilities.checked,
       stream: true,
     };
@@ -127,6 +128,7 @@ export class Composer {
       passages: h("input", { type: "number", min: 1, max: 50, placeholder: t("options.default") }),
       temperature: h("input", { type: "number", min: 0, max: 2, step: 0.1, value: "0" }),
       tokens: h("input", { type: "number", min: 1, max: 8192, placeholder: t("options.default") }),
+      agent: h("input", { type: "checkbox" }),
       thinking: h("input", { type: "checkbox" }),
       probabilities: h("input", { type: "checkbox", checked: true }),
     };
@@ -141,7 +143,7 @@ export class Composer {
       place(row("filter.tags"), fields.tag), place(row("filter.after"), fields.after),
       h("h3", {}, t("options.answer")),
       place(row("options.passages"), fields.passages), place(row("options.temperature", "options.temperature.hint"), fields.temperature),
-      place(row("options.tokens"), fields.tokens), place(row("options.thinking"), fields.thinking),
+      place(row("options.tokens"), fields.tokens), place(row("options.agent", "options.agent.hint"), fields.agent), place(row("options.thinking"), fields.thinking),
       place(row("options.probabilities", "options.probabilities.hint"), fields.probabilities),
     );
     return fields;

@@ -1,9 +1,11 @@
 /** The list of earlier conversations: open one, or delete it. */
 
-import { call, explain } from "../api.js";
+import { call, explain, query } from "../api.js";
 import { h, icon } from "../dom.js";
 import { ago, t } from "../i18n.js";
 import { toast } from "../toast.js";
+
+const PAGE = 50;
 
 /** `onOpen(id)` shows a conversation; `onDeleted(id)` is told when one is gone. */
 export class History {
@@ -45,11 +47,26 @@ export class History {
 
   async #load() {
     try {
-      const { items } = await call("/api/v1/conversations?limit=100");
-      this.list.replaceChildren(...items.map((item) => this.#row(item)));
-      if (!items.length) this.list.append(h("li", { class: "muted small" }, t("history.empty")));
+      this.list.replaceChildren(...(await this.#page("")));
+      if (!this.list.childElementCount) this.list.append(h("li", { class: "muted small" }, t("history.empty")));
     } catch (error) {
       this.list.replaceChildren(h("li", { class: "problem small" }, explain(error).title));
+    }
+  }
+
+  /** The rows of a page, the last one a button for the page after it. */
+  async #page(cursor) {
+    const { items, next_cursor: next } = await call(`/api/v1/conversations${query({ limit: PAGE, cursor })}`);
+    const rows = items.map((item) => this.#row(item));
+    if (next) rows.push(h("li", {}, h("button", { type: "button", class: "quiet more", on: { click: (event) => this.#more(event.currentTarget.parentElement, next) } }, t("list.more"))));
+    return rows;
+  }
+
+  async #more(place, cursor) {
+    try {
+      place.replaceWith(...(await this.#page(cursor)));
+    } catch (error) {
+      toast(explain(error).title, "bad");
     }
   }
 

@@ -2,6 +2,7 @@
 
 import { h } from "../dom.js";
 import { count, t } from "../i18n.js";
+import { snippet } from "./snippet.js";
 
 /** Where something lies in its document, for people. */
 export function place({ page, heading_path: headings = [] }) {
@@ -21,15 +22,15 @@ export function sourceList(answer, onOpen) {
   return h("section", { class: "sources" }, h("h3", {}, t("sources.title")), h("ol", {}, rows), verdictLine(answer.sentences));
 }
 
-/** Passages offered to the reader; null where there are none. */
-export function passageList(passages, source, title = t("refusal.nearest")) {
+/** Passages offered to the reader, each by the part that fits `question` best; null where there are none. */
+export function passageList(passages, source, question, title = t("refusal.nearest")) {
   if (!passages.length) return null;
   const rows = passages.map((passage) =>
     h("li", {}, h("button", { type: "button", class: "source-row", on: { click: (event) => source.open(passage, event.currentTarget) } },
       h("span", { class: "cite-number plain" }, passage.n),
       h("span", { class: "source-text" },
         h("span", { class: "source-title" }, passage.title, h("span", { class: "muted small" }, place(passage))),
-        h("span", { class: "quote" }, passage.text)))));
+        h("span", { class: "quote" }, snippet(passage.text, question))))));
   return h("section", { class: "sources" }, h("h3", {}, title), h("ol", {}, rows));
 }
 

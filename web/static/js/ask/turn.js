@@ -31,7 +31,7 @@ export class Turn {
   async run(request) {
     this.abort = new AbortController();
     this.request = request;
-    this.#say("busy", t("turn.searching"));
+    this.#say("busy", t(request.mode === "agent" ? "turn.agent" : "turn.searching"));
     if (engineState() && engineState().state !== "ready") return this.#searchOnly();
     try {
       for await (const { name, data } of events("/api/v1/ask", request, this.abort.signal)) {
@@ -68,7 +68,7 @@ export class Turn {
     this.prose.show(answer.answer, { citations: answer.citations, sentences: answer.sentences, final: true });
     this.reply.replaceChildren(...(answer.thinking ? [this.#thinkingBox(answer.thinking)] : []), answer.refused ? this.#refusal() : this.prose.element);
     const shown = answer.refused
-      ? passageList(this.passages, this.source)
+      ? passageList(this.passages, this.source, this.question)
       : sourceList(answer, (citation, button) => this.#openCitation(citation.n, button));
     this.after.replaceChildren(shown ?? "", actions(answer, { onRetry: this.onRetry }));
     if (!quietly) this.#announceRest(answer);
@@ -146,7 +146,7 @@ export class Turn {
     try {
       const found = await call("/api/v1/search", { method: "POST", json: { query: question, collection, filters, top_k: 5 }, signal: this.abort.signal });
       const passages = found.passages.map((passage) => ({ ...passage, n: passage.rank, page: passage.page_start }));
-      this.after.replaceChildren(passageList(passages, this.source, t("turn.found")) ?? "");
+      this.after.replaceChildren(passageList(passages, this.source, question, t("turn.found")) ?? "");
       await this.#engineReady();
     } catch (error) {
       return this.abort.signal.aborted ? this.#stopped() : this.#fail(explain(error));

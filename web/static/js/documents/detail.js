@@ -1,6 +1,6 @@
 /** A document in a dialog: its facts, its text, its chunks, and deleting it with the receipt. */
 
-import { call, explain } from "../api.js";
+import { call, explain, query } from "../api.js";
 import { confirm, tell } from "../dialogs.js";
 import { h, icon } from "../dom.js";
 import { bytes, count, moment, number, t } from "../i18n.js";
@@ -91,16 +91,16 @@ async function drawText(item) {
 }
 
 async function drawChunks(item) {
-  const { items } = await call(`/api/v1/documents/${item.id}/chunks`);
   const list = h("ol", { class: "chunk-list" });
-  let shown = 0;
-  const more = h("button", { type: "button", class: "quiet more", on: { click: grow } }, t("source.later"));
-  function grow() {
-    list.append(...items.slice(shown, shown + CHUNKS).map(chunkRow));
-    shown += CHUNKS;
-    more.hidden = shown >= items.length;
+  let cursor = "";
+  const more = h("button", { type: "button", class: "quiet more", on: { click: () => grow().catch((error) => toast(explain(error).title, "bad")) } }, t("source.later"));
+  async function grow() {
+    const page = await call(`/api/v1/documents/${item.id}/chunks${query({ limit: CHUNKS, cursor })}`);
+    list.append(...page.items.map(chunkRow));
+    cursor = page.next_cursor ?? "";
+    more.hidden = !cursor;
   }
-  grow();
+  await grow();
   return [h("p", { class: "small muted" }, t("detail.chunks.text")), list, more];
 }
 

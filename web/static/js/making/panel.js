@@ -3,6 +3,7 @@
 import { call } from "../api.js";
 import { h } from "../dom.js";
 import { moment, number, t } from "../i18n.js";
+import { agent } from "./agent.js";
 import { passages } from "./passages.js";
 import { prompt } from "./prompt.js";
 import { time } from "./time.js";
@@ -15,7 +16,7 @@ const STYLES = "/static/css/making.css";
 export async function showMaking(place, answerId) {
   place.replaceChildren(h("p", { class: "muted" }, t("loading")));
   const [receipt] = await Promise.all([call(`/api/v1/answers/${encodeURIComponent(answerId)}`), styles()]);
-  const sections = [search, passages, prompt, time, tokens, verdicts, settings];
+  const sections = [search, agent, passages, prompt, time, tokens, verdicts, settings];
   const steps = sections.map((section) => [section.name, section(receipt)]).filter(([, body]) => body);
   place.replaceChildren(h("section", { class: "making", "aria-label": t("making.title") },
     h("p", { class: "making-lead" }, t("making.lead")),

@@ -1,4 +1,4 @@
-/** Where the time went: search, waiting, prefill until the first token, decode until the last. */
+/** Where the time went: search, the model's own calls in agent mode, waiting, prefill until the first token, decode until the last. */
 
 import { h } from "../dom.js";
 import { duration, number, t } from "../i18n.js";
@@ -8,7 +8,8 @@ export function time(receipt) {
   const { timing, usage } = receipt.answer;
   const prefill = Math.max(0, timing.ttft_ms - timing.retrieval_ms - timing.queue_ms);
   const decode = Math.max(0, timing.total_ms - timing.ttft_ms);
-  const spans = [["retrieval", timing.retrieval_ms], ["queue", timing.queue_ms], ["prefill", prefill], ["decode", decode]].filter(([, ms]) => ms > 0);
+  const agent = Math.min(timing.retrieval_ms, receipt.steps.reduce((sum, step) => sum + step.milliseconds, 0));
+  const spans = [["retrieval", timing.retrieval_ms - agent], ["agent", agent], ["queue", timing.queue_ms], ["prefill", prefill], ["decode", decode]].filter(([, ms]) => ms > 0);
   const total = spans.reduce((sum, [, ms]) => sum + ms, 0) || 1;
   const tpot = usage.completion_tokens > 1 ? decode / (usage.completion_tokens - 1) : 0;
   let from = 0;
