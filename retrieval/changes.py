@@ -52,9 +52,11 @@ def newest_sequence(session: Session, collection_id: str) -> int:
 def read_changes(catalog: Catalog, collection_id: str, after: int) -> Changes:
     """All that changed after sequence number `after`."""
     with catalog.read() as session:
+        # First, so that on a database whose reads are not of one moment nothing later counts as seen.
+        newest = newest_sequence(session, collection_id)
         touched = session.scalars(
             select(IndexChange.document_id)
-            .where(IndexChange.collection_id == collection_id, IndexChange.seq > after)
+            .where(IndexChange.collection_id == collection_id, IndexChange.seq > after, IndexChange.seq <= newest)
             .distinct()
         ).all()
         chunks = [
@@ -62,7 +64,7 @@ def read_changes(catalog: Catalog, collection_id: str, after: int) -> Changes:
             for first in range(0, len(touched), BATCH)
             for record in _records(session, collection_id, touched[first : first + BATCH])
         ]
-        return Changes(newest_sequence(session, collection_id), tuple(touched), tuple(chunks))
+        return Changes(newest, tuple(touched), tuple(chunks))
 
 
 @contextmanager

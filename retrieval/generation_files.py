@@ -90,6 +90,11 @@ class GenerationStore:
         _sync_folder(self.folder)
         return Generation(target, complete)
 
+    def remove_unfinished(self) -> None:
+        """Remove what writers left that were killed. Call it with the lock held."""
+        for folder in self.folder.glob(".new-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
     def prune(self) -> None:
         """Remove all but the newest generations."""
         for folder in list(self._folders())[KEPT:]:

@@ -130,6 +130,7 @@ class Generations:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _write(self, store: GenerationStore, target: _Target, current: Generation | None) -> _Written:
+        store.remove_unfinished()
         folder = store.working_folder("new")
         try:
             manifest, lexical = self._fill(folder, target, current)

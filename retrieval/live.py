@@ -45,28 +45,19 @@ class LiveIndex:
     Args:
         newest: the generation to start from, each time one is opened.
         store: gives the private folder.
-        look_every_s: seconds between two looks for a newer generation.
     """
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        newest: Callable[[], Generation],
-        store: GenerationStore,
-        *,
-        look_every_s: float = LOOK_EVERY_S,
-    ) -> None:
+    def __init__(self, catalog: Catalog, newest: Callable[[], Generation], store: GenerationStore) -> None:
         self._catalog = catalog
         self._newest = newest
         self._store = store
-        self._look_every_s = look_every_s
         self._applying = threading.Lock()
         self._switching = threading.Lock()
         self._closed = False
         sweep_private_folders(store.folder)
         self._copy = self._open()
         self._snapshot = self._copy.snapshot()
-        self._next_look = time.monotonic() + look_every_s
+        self._next_look = time.monotonic() + LOOK_EVERY_S
 
     def snapshot(self, sequence: int) -> Snapshot:
         """A snapshot that holds at least the changes up to `sequence`."""
@@ -88,7 +79,7 @@ class LiveIndex:
     def _look_for_newer(self) -> None:
         if self._closed or not self._switching.acquire(blocking=False):
             return
-        self._next_look = time.monotonic() + self._look_every_s
+        self._next_look = time.monotonic() + LOOK_EVERY_S
         if self._store.newest_name() > self._copy.generation:
             threading.Thread(target=self._switch, name="adopt-generation", daemon=True).start()
         else:
@@ -109,7 +100,7 @@ class LiveIndex:
             log.exception("generation_not_adopted", folder=str(self._store.folder), still=self._snapshot.generation)
         finally:
             now = time.monotonic()
-            self._next_look = now + max(self._look_every_s, PAUSE * (now - began))
+            self._next_look = now + max(LOOK_EVERY_S, PAUSE * (now - began))
             self._switching.release()
 
     def _open(self) -> "_PrivateCopy":
