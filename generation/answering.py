@@ -11,6 +11,7 @@ from folio.catalog import Catalog
 from folio.catalog.models import Collection
 from folio.errors import EmptyQuestion, FolioError, NotFound
 from folio.settings import Settings
+from folio.tracing import span
 from generation.admission import Admission
 from generation.agent import Agent
 from generation.answer import Answer, AskRequest, Turn
@@ -75,9 +76,10 @@ class Answerer:
     def _counted(self, request: AskRequest) -> Generator[Event, None, None]:
         begun = done = False
         try:
-            for event in self._events(request):
-                begun, done = True, isinstance(event, Done)
-                yield event
+            with span("answer", collection=request.collection, mode=request.mode):
+                for event in self._events(request):
+                    begun, done = True, isinstance(event, Done)
+                    yield event
         except FolioError as exc:
             metrics.ANSWERS.labels("failed").inc()
             if not begun:
@@ -92,10 +94,13 @@ class Answerer:
         making = self._begin(request)
         with self._admission.admit(request.owner):
             making.queue_ms = making.elapsed_ms()
-            self._search(making)
+            with span("retrieval"):
+                self._search(making)
             yield PassagesFound(tuple(shown_passage(item) for item in making.numbered), making.retrieval_ms)
             if making.numbered:
-                yield from self._write(making, self._assemble(making))
+                with span("prompt"):
+                    prompt = self._assemble(making)
+                yield from self._write(making, prompt)
         yield Done(self._finish(making))
 
     def _begin(self, request: AskRequest) -> Making:
@@ -226,7 +231,7 @@ def _timed(making: Making, events: Iterator[Token | SentenceChecked]) -> Iterato
 def _observe(making: Making, answer: Answer) -> None:
     """Add the answer to the figures that Prometheus reads."""
     metrics.ANSWERS.labels("refused" if answer.refused else "answered").inc()
-    metrics.ADMISSION_SECONDS.observe(making.queue_ms / 1000)
+    metrics.QUEUE_SECONDS.observe(answer.timing.queue_ms / 1000)
     metrics.ANSWER_TTFT_SECONDS.observe(answer.timing.ttft_ms / 1000)
     if answer.usage.completion_tokens > 1:
         decode_ms = answer.timing.total_ms - making.first_token_ms
