@@ -58,8 +58,12 @@ class Settings(BaseSettings):
     chunk_overlap_tokens: int = Field(0, ge=0, description="Tokens shared by neighbouring chunks; 0 means none.")
 
     # Retrieval
-    top_k: int = Field(5, ge=1, le=50, description="Passages given to the language model unless the request says.")
+    top_k: int = Field(4, ge=1, le=50, description="Passages given to the language model unless the request says.")
     candidates: int = Field(50, ge=1, le=1000, description="Chunks each search leg returns before fusion.")
+    reranker: str = Field(
+        "", description="Cross-encoder (hub name or local path) that reorders the best candidates; empty means none."
+    )
+    rerank_candidates: int = Field(20, ge=1, le=200, description="Candidates that the reranker reads a question.")
 
     # The engine
     engine_url: str = Field(

@@ -143,7 +143,9 @@ class Answerer:
             self._settings.prompt_margin_tokens,
         )
         count = self._engine.count_messages
-        making.prompt = assemble(making.request.question, making.numbered, making.history, window, count)
+        making.prompt = assemble(
+            making.request.question, making.numbered, making.history, window, count, making.search_query
+        )
         making.numbered = making.prompt.passages
         checker = SupportChecker(making.search_query, making.numbered)
         making.draft = Draft(checker, frozenset(item.n for item in making.numbered))
@@ -177,15 +179,7 @@ class Answerer:
         assert making.found is not None
         checked = making.draft.checked if making.draft else []
         verdicts = [item.verdict for item in checked]
-        used = {evidence.n for verdict in verdicts for evidence in verdict.evidence}
-        signals = read_signals(
-            making.search_query,
-            making.found.passages,
-            making.logprobs,
-            verdicts,
-            making.raw,
-            cited=[item.passage for item in making.numbered if item.n in used],
-        )
+        signals = read_signals(making.search_query, making.numbered, making.logprobs, verdicts, making.raw)
         probability = refusal_probability(signals) if checked else 1.0
         threshold = self._settings.refusal_threshold
         answer = conclude(

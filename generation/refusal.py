@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass
 
 from generation import facts
 from generation.engine import TokenLogprob
-from generation.prompt import NOT_FOUND
+from generation.instruction import NOT_FOUND
+from generation.prompt import NumberedPassage
 from generation.support import Verdict
+from retrieval.analysis import question_terms, terms
 from retrieval.passages import Passage
 
 _SAID_SO = re.compile(
@@ -84,23 +86,42 @@ def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float
 
 def read_signals(
     question: str,
-    passages: Sequence[Passage],
+    numbered: Sequence[NumberedPassage],
     logprobs: Sequence[TokenLogprob],
     verdicts: Sequence[Verdict],
     raw: str,
-    cited: Sequence[Passage] = (),
 ) -> Signals:
-    """Gather the signals when the model has finished. `cited` are the passages that support a sentence."""
+    """Gather the signals when the model has finished.
+
+    Args:
+        question: as it was searched for, whole.
+        numbered: the passages that the model was shown.
+        verdicts: on each sentence; their evidence tells which passages are cited.
+    """
     written = [entry.logprob for entry in logprobs]
+    used = {evidence.n for verdict in verdicts for evidence in verdict.evidence}
+    shown = [item.passage for item in numbered]
+    cited = [item.passage for item in numbered if item.n in used]
     return Signals(
         refuse_logit=refuse_logit(logprobs[0]) if logprobs else FLOOR_LOGPROB,
         answer_logprob=sum(written) / len(written) if written else 0.0,
         supported=sum(v.supported for v in verdicts) / len(verdicts) if verdicts else 0.0,
-        coverage=max((p.scores.term_coverage for p in cited or passages), default=0.0),
-        dense=max((p.scores.dense_score or 0.0 for p in passages), default=0.0),
+        coverage=max((coverage(question, p) for p in cited or shown), default=0.0),
+        dense=max((p.scores.dense_score or 0.0 for p in shown), default=0.0),
         said_not_found=says_not_found(raw),
-        names_missing=names_missing(question, passages),
+        names_missing=names_missing(question, shown),
     )
+
+
+def coverage(question: str, passage: Passage) -> float:
+    """Share (0 to 1) of the question's telling terms that a passage has, in the passage's own language.
+
+    Each term counts the same, unlike in the search: how rare a word is depends on what else the collection holds, and
+    a threshold should mean the same in every collection.
+    """
+    asked = set(question_terms(question, passage.language))
+    held = terms("\n".join((passage.title, *passage.heading_path, passage.text)), passage.language)
+    return len(asked.intersection(held)) / len(asked) if asked else 0.0
 
 
 def names_missing(question: str, passages: Sequence[Passage]) -> float:

@@ -33,6 +33,10 @@ MAX_FILE_BYTES = 2**30
 @click.option("--concurrency", type=click.IntRange(1, 64), default=4, show_default=True, help="Questions at a time.")
 @click.option("--details", type=click.Path(dir_okay=False, path_type=Path), help="Write each question's outcome here.")
 @click.option("--compare", type=click.Path(exists=True, path_type=Path), help="Details of an earlier run, to compare.")
+@click.option("--curve", is_flag=True, help="Add answered rightly against answered wrongly at each refusal threshold.")
+@click.option(
+    "--from", "earlier", type=click.Path(exists=True, path_type=Path), help="Figure these details again, ask nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def answers(
     folder: Path,
@@ -44,38 +48,63 @@ def answers(
     concurrency: int,
     details: Path | None,
     compare: Path | None,
+    curve: bool,
+    earlier: Path | None,
     as_json: bool,
 ) -> None:
     """Measure answers on the questions of FOLDER. Your own collections are never touched."""
-    from tqdm import tqdm
-
-    from generation.evaluation.answers import AnswerScore, changed, figures, measure
+    from generation.evaluation.answers import changed, figures
+    from generation.evaluation.curve import curve as operating_curve
     from generation.evaluation.questions import load_questions
 
-    chosen = load_questions(folder, split=split, language=language, withhold=withhold).sample(limit)
+    if earlier is not None:
+        scores = _read_details(earlier)
+    else:
+        chosen = load_questions(folder, split=split, language=language, withhold=withhold).sample(limit)
+        scores = _ask(chosen, top_k, concurrency, details)
+    result = {"set": folder.name, "withheld": withhold, "language": language or None, **figures(scores)}
+    if curve:
+        result["curve"] = [point.model_dump() for point in operating_curve(scores)]
+    if compare is not None:
+        result["changed"] = changed(_read_details(compare), scores)
+    if as_json:
+        echo_json(result)
+        return
+    for name, value in result.items():
+        for line in value if name == "curve" else [value]:
+            click.echo(f"{name:30} {json.dumps(line, ensure_ascii=False)}")
+
+
+def _ask(chosen: "QuestionSet", top_k: int | None, concurrency: int, details: Path | None) -> "list[AnswerScore]":
+    """Every question's outcome; each is written to `details` at once, so that a run broken off leaves what it had."""
+    from tqdm import tqdm
+
+    from generation.evaluation.answers import measure
+
+    if details is not None:
+        details.write_text("", encoding="utf-8")
+    writing = threading.Lock()
+
     with _temporary_services() as parts:
         _ingest(parts, chosen)
         with tqdm(total=len(chosen.questions), desc="Asking", unit=" questions") as bar:
-            scores = measure(
+
+            def done(score: "AnswerScore") -> None:
+                with writing:
+                    bar.update()
+                    if details is not None:
+                        with details.open("a", encoding="utf-8") as file:
+                            file.write(score.model_dump_json() + "\n")
+
+            return measure(
                 parts.answerer,
                 chosen.questions,
                 collection=COLLECTION,
                 top_k=top_k,
                 concurrency=concurrency,
                 receipts=parts.receipts,
-                progress=bar.update,
+                done=done,
             )
-    result = {"set": chosen.name, "withheld": withhold, "language": language or None, **figures(scores)}
-    if compare is not None:
-        rows = compare.read_text(encoding="utf-8").splitlines()
-        result["changed"] = changed([AnswerScore.model_validate_json(row) for row in rows], scores)
-    if details is not None:
-        _write_details(details, scores)
-    if as_json:
-        echo_json(result)
-    else:
-        for name, value in result.items():
-            click.echo(f"{name:30} {json.dumps(value, ensure_ascii=False)}")
 
 
 @contextmanager
@@ -124,5 +153,7 @@ def _incoming(parts: "Services", document: "SetDocument") -> "IncomingFile":
     return IncomingFile(document.id, document.title, media_type, stored.sha256, stored.size_bytes)
 
 
-def _write_details(path: Path, scores: "list[AnswerScore]") -> None:
-    path.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
+def _read_details(path: Path) -> "list[AnswerScore]":
+    from generation.evaluation.answers import AnswerScore
+
+    return [AnswerScore.model_validate_json(row) for row in path.read_text(encoding="utf-8").splitlines()]

@@ -19,8 +19,19 @@ from generation.evaluation.scores import cmrc_f1, contains, exact_match, f1, wit
 from generation.receipts import Receipts
 
 
+class SupportedSentence(BaseModel):
+    """A sentence shown as supported, and what it cites."""
+
+    text: str
+    quotes: list[str]
+
+
 class AnswerScore(BaseModel):
-    """One question's outcome. Scores are 0 to 1; `error` is empty unless there was no answer."""
+    """One question's outcome. Scores are 0 to 1; `error` is empty unless there was no answer.
+
+    `draft_contains` is of what the model wrote, refused or not; `checked` are the sentences shown as supported, with
+    the quotes of their citations.
+    """
 
     id: str
     question: str
@@ -34,6 +45,7 @@ class AnswerScore(BaseModel):
     f1: float = 0.0
     cmrc_f1: float = 0.0
     contains: float = 0.0
+    draft_contains: float = 0.0
     cited: bool = False
     right_document: bool = False
     quote_contains: float = 0.0
@@ -42,6 +54,7 @@ class AnswerScore(BaseModel):
     citations: int = 0
     right_citations: int = 0
     ttft_ms: float = 0.0
+    checked: list[SupportedSentence] = Field(default_factory=list)
     signals: dict[str, float] = Field(default_factory=dict)
     refusal_probability: float = 0.0
     error: str = ""
@@ -55,9 +68,14 @@ def measure(
     top_k: int | None = None,
     concurrency: int = 4,
     receipts: Receipts | None = None,
-    progress: Callable[[], object] = lambda: None,
+    done: Callable[[AnswerScore], object] = lambda score: None,
 ) -> list[AnswerScore]:
-    """Ask all questions, `concurrency` at a time (the engine batches them); `receipts` adds what decided each."""
+    """Ask all questions, `concurrency` at a time (the engine batches them).
+
+    Args:
+        receipts: adds what decided each answer.
+        done: called with each outcome when it is there, from several threads.
+    """
 
     def one(question: Question) -> AnswerScore:
         try:
@@ -68,9 +86,13 @@ def measure(
             scored = score(question, answer)
             if receipts is not None:
                 receipt = receipts.get(answer.answer_id)
-                update = {"signals": receipt.signals, "refusal_probability": receipt.refusal_probability}
+                update = {
+                    "signals": receipt.signals,
+                    "refusal_probability": receipt.refusal_probability,
+                    "draft_contains": contains(without_marks(receipt.raw), question.answers),
+                }
                 scored = scored.model_copy(update=update)
-        progress()
+        done(scored)
         return scored
 
     with ThreadPoolExecutor(concurrency) as pool:
@@ -99,6 +121,11 @@ def score(question: Question, answer: Answer) -> AnswerScore:
             "supported": sum(s.supported for s in answer.sentences),
             "citations": len(answer.citations),
             "right_citations": len(right),
+            "checked": [
+                SupportedSentence(text=s.text, quotes=[c.quote for c in answer.citations if c.n in s.citations])
+                for s in answer.sentences
+                if s.supported
+            ],
             "ttft_ms": answer.timing.ttft_ms,
         }
     )

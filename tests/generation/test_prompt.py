@@ -44,7 +44,7 @@ def test_a_question_that_can_not_fit_says_so() -> None:
 
 def test_history_goes_before_passages_and_the_weakest_passage_first(passage) -> None:
     passages = [passage("word. " * 200, n=n) for n in (1, 2, 3)]
-    prompt = assemble("why?", passages, [Turn("q" * 900, "a" * 900)], Window(1100, 100, 16), count)
+    prompt = assemble("why?", passages, [Turn("q" * 900, "a" * 900)], Window(1400, 100, 16), count)
     assert prompt.dropped_turns == 1
     assert [item.passage.rank for item in prompt.passages] == [1, 2]
 
