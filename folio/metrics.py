@@ -25,7 +25,9 @@ ANSWER_TPOT_SECONDS = Histogram(
     buckets=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1),
 )
 RETRIEVAL_SECONDS = Histogram("folio_answer_retrieval_seconds", "Search for an answer's passages.", buckets=_SECONDS)
-ADMISSION_SECONDS = Histogram("folio_answer_queue_seconds", "Arrival of a question to its admission.", buckets=_SECONDS)
+QUEUE_SECONDS = Histogram(
+    "folio_answer_queue_seconds", "Admission, and waiting in the engine's queue where the engine tells.", buckets=_SECONDS
+)
 PROMPT_TOKENS = Counter("folio_prompt_tokens_total", "Prompt tokens of answers.")
 CACHED_TOKENS = Counter("folio_cached_prompt_tokens_total", "Prompt tokens that came from the engine's prefix cache.")
 COMPLETION_TOKENS = Counter("folio_completion_tokens_total", "Tokens written by the engine, thinking included.")

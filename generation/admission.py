@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from folio import metrics
 from folio.errors import EngineNotReady, TooManyRequests
 from generation.engine import Engine, EngineHealth
 
@@ -95,7 +94,6 @@ class Admission:
             began = time.monotonic()
             self._health = self._engine.health()
             self._looked_at = began
-            _show(self._health)
             return self._health
         finally:
             self._looking.release()
@@ -103,10 +101,3 @@ class Admission:
 
 def _cache_is_full(health: EngineHealth) -> bool:
     return (health.waiting or 0) > 0 and (health.kv_cache_usage or 0.0) > KV_CACHE_FULL
-
-
-def _show(health: EngineHealth) -> None:
-    metrics.ENGINE_READY.set(health.ready)
-    metrics.ENGINE_RUNNING.set(health.running or 0)
-    metrics.ENGINE_WAITING.set(health.waiting or 0)
-    metrics.ENGINE_KV_CACHE_USAGE.set(health.kv_cache_usage or 0)

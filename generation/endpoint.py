@@ -14,6 +14,7 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from folio.errors import ConfigurationError, EngineFailed, EngineNotReady, InvalidRequest, TooManyRequests
+from folio.tracing import span, trace_headers
 from generation.cancellation import Cancelled, current_cancellation
 from generation.connection import chat_client, open_chat
 from generation.engine import (
@@ -158,10 +159,12 @@ class Endpoint:
         with self._lock:
             self._in_flight += 1
         try:
-            with open_chat(self._client(), self._arguments(request)) as stream:
+            with span("engine", url=self.url) as traced, open_chat(self._client(), self._arguments(request)) as stream:
                 for chunk in stream:
                     token = _token(chunk)
                     if token is not None:
+                        if not started and traced is not None:
+                            traced.add_event("first token")  # what comes before is queue and prefill, then decode
                         started, finished = True, finished or token.finish_reason is not None
                         yield token
             if not finished:  # the connection ended early without any error
@@ -208,6 +211,7 @@ class Endpoint:
             "top_p": sampling.top_p,
             "max_tokens": request.max_tokens,
             "extra_body": {"top_k": sampling.top_k, "min_p": sampling.min_p},
+            "extra_headers": trace_headers(),
         }
         if request.cache_salt:
             arguments["extra_body"]["cache_salt"] = request.cache_salt

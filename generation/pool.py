@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeVar
 
+from folio import metrics
 from folio.errors import EngineNotReady, FolioError, TooManyRequests, Unavailable
 from generation.endpoint import Endpoint
 from generation.engine import EngineHealth, EngineToken, GenerationRequest, Message
@@ -51,8 +52,14 @@ class VllmEngine:
 
     def health(self) -> EngineHealth:
         """The best state among the servers, with their requests added up."""
-        if not self._endpoints:
-            return EngineHealth(False, "starting", NO_ENGINE)
+        found = self._health() if self._endpoints else EngineHealth(False, "starting", NO_ENGINE)
+        metrics.ENGINE_READY.set(found.ready)
+        metrics.ENGINE_RUNNING.set(found.running or 0)
+        metrics.ENGINE_WAITING.set(found.waiting or 0)
+        metrics.ENGINE_KV_CACHE_USAGE.set(found.kv_cache_usage or 0)
+        return found
+
+    def _health(self) -> EngineHealth:
         states = self._states()
         best = next((s for s in states if s.ready), states[0])
         reason = "" if best.ready else self._explain()
