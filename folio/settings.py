@@ -42,6 +42,9 @@ class Settings(BaseSettings):
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe log level shown.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
+    trace_endpoint: str = Field(
+        "", description="OTLP/HTTP address that traces go to, like `http://localhost:4318/v1/traces`; empty: none."
+    )
 
     # Embedding
     embedding_model: str = Field(
