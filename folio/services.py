@@ -102,6 +102,10 @@ def build_services(
     from retrieval.generations import Generations
     from retrieval.search import Searcher
 
+    if settings.trace_endpoint:
+        from folio.tracing import send_traces
+
+        send_traces(settings.trace_endpoint)
     catalog = Catalog(settings.catalog_url)
     catalog.migrate()
     embedder = embedder or build_embedder(settings)
