@@ -25,43 +25,6 @@ QUESTION = "Who founded the Larkmoor Observatory?"
 ANSWER = "The Larkmoor Observatory was founded in 1874 by Edmund Hale [1]."
 
 
-@pytest.fixture
-def answerer_over(catalog: Catalog, settings: Settings, embedder):
-    """Makes an answerer over one document with the given engine."""
-    info = Collections(catalog, embedder).get_or_create("default")
-    vector = np.asarray(embedder.embed_documents([TEXT])[0], "<f2").tobytes()
-    with catalog.write() as session:
-        document = Document(
-            collection_id=info.id, uri="larkmoor.txt", title="Larkmoor", media_type="text/plain", size_bytes=len(TEXT),
-            sha256=hashlib.sha256(TEXT.encode()).hexdigest(), text=TEXT, language="en",
-        )  # fmt: skip
-        session.add(document)
-        session.flush()
-        session.add(
-            Chunk(
-                collection_id=info.id,
-                document_id=document.id,
-                ordinal=0,
-                start=0,
-                end=len(TEXT),
-                text=TEXT,
-                token_count=20,
-                embedded_sha256="",
-                vector=vector,
-            )
-        )
-        session.add(IndexChange(collection_id=info.id, document_id=document.id, kind="upsert"))
-    opened: list[Searcher] = []
-
-    def make(engine, **changes: object) -> Answerer:
-        opened.append(Searcher(catalog, embedder, settings))
-        return Answerer(catalog, opened[-1], engine, settings.model_copy(update=changes))
-
-    yield make
-    for searcher in opened:
-        searcher.close()
-
-
 def test_an_answer_cites_the_exact_span(answerer_over, scripted, catalog: Catalog) -> None:
     answer = answerer_over(scripted("The Larkmoor Observatory was founded in 1874 ", "by Edmund Hale [5].")).ask(
         AskRequest(question=QUESTION)
