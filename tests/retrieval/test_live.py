@@ -118,6 +118,19 @@ def test_a_newer_generation_is_adopted_and_the_old_copy_goes(shelf, generations,
     assert list(held.lexical.chunk_ids()) == list(held.dense.chunk_ids())  # whoever still reads the old one can
 
 
+def test_adopting_an_older_state_forgets_nothing(shelf, generations, index, monkeypatch):
+    shelf.put("a")
+    monkeypatch.setattr(live, "LOOK_EVERY_S", 60.0)
+    index.snapshot(shelf.newest())
+    name = generations.publish(shelf.id).id
+    shelf.put("b")
+    index.snapshot(shelf.newest())
+    index._next_look = 0.0
+    while (snapshot := index.snapshot(0)).generation != name:
+        assert len(snapshot.dense) == 2 * CHUNKS
+    assert len(snapshot.dense) == 2 * CHUNKS
+
+
 def test_a_generation_that_cannot_be_opened_leaves_the_one_in_use(shelf, generations, index, monkeypatch):
     shelf.put("a")
     before = index.snapshot(shelf.newest()).generation
@@ -164,7 +177,9 @@ def test_readers_see_whole_documents_during_ingestion_deletion_and_switches(shel
         return thread
 
     def read() -> None:
-        snapshot = index.snapshot(shelf.newest())
+        asked = shelf.newest()
+        snapshot = index.snapshot(asked)
+        assert snapshot.sequence >= asked
         halves = frozenset(snapshot.dense.chunk_ids().tolist()), frozenset(snapshot.lexical.chunk_ids().tolist())
         names.add(snapshot.generation)
         seen.append(halves)
