@@ -91,6 +91,9 @@ def server_command(settings: Settings) -> ServerCommand:
         environment["VLLM_CPU_KVCACHE_SPACE"] = str(settings.kv_cache_gib)
         # Without it the first question with token probabilities compiles a function of the sampler for nine seconds.
         environment.setdefault("TORCHDYNAMO_DISABLE", "1")
+    if settings.trace_endpoint:
+        arguments += ["--otlp-traces-endpoint", settings.trace_endpoint]
+        environment["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] = "http/protobuf"
     key = settings.engine_api_key.get_secret_value()
     if key:
         environment["VLLM_API_KEY"] = key

@@ -1,5 +1,6 @@
 """Passages in one line, an engine that says in its name that it is a script, and a server that speaks as vLLM does."""
 
+import hashlib
 import importlib.util
 import json
 import sys
@@ -8,9 +9,18 @@ from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from folio.catalog import Catalog
+from folio.catalog.models import Chunk, Document, IndexChange
+from folio.settings import Settings
+from generation.answering import Answerer
 from generation.engine import EngineHealth, EngineToken, EngineUsage, GenerationRequest, Message
+from retrieval.collections import Collections
+from retrieval.search import Searcher
+
+LARKMOOR = "The Larkmoor Observatory was founded in 1874 by Edmund Hale. Its mirror measures 91 centimetres."
 
 _spec = importlib.util.spec_from_file_location("generation_test_passages", Path(__file__).with_name("passages.py"))
 _module = importlib.util.module_from_spec(_spec)
@@ -28,6 +38,7 @@ class FakeScriptedEngine:
         self.closed = 0
         self.waiting = 0
         self.ready = True
+        self.usage = EngineUsage(100, 64, 10)
 
     def health(self) -> EngineHealth:
         state = "ready" if self.ready else "starting"
@@ -50,7 +61,7 @@ class FakeScriptedEngine:
         try:
             for piece in self.pieces:
                 yield EngineToken(piece) if isinstance(piece, str) else piece
-            yield EngineToken(finish_reason="stop", usage=EngineUsage(100, 64, 10))
+            yield EngineToken(finish_reason="stop", usage=self.usage)
         finally:
             self.closed += 1
 
@@ -144,3 +155,40 @@ def fake_vllm():
     yield make
     for server in made:
         server.close()
+
+
+@pytest.fixture
+def answerer_over(catalog: Catalog, settings: Settings, embedder):
+    """Makes an answerer over one document with the given engine."""
+    info = Collections(catalog, embedder).get_or_create("default")
+    vector = np.asarray(embedder.embed_documents([LARKMOOR])[0], "<f2").tobytes()
+    with catalog.write() as session:
+        document = Document(
+            collection_id=info.id, uri="larkmoor.txt", title="Larkmoor", media_type="text/plain",
+            size_bytes=len(LARKMOOR), sha256=hashlib.sha256(LARKMOOR.encode()).hexdigest(), text=LARKMOOR, language="en",
+        )  # fmt: skip
+        session.add(document)
+        session.flush()
+        session.add(
+            Chunk(
+                collection_id=info.id,
+                document_id=document.id,
+                ordinal=0,
+                start=0,
+                end=len(LARKMOOR),
+                text=LARKMOOR,
+                token_count=20,
+                embedded_sha256="",
+                vector=vector,
+            )
+        )
+        session.add(IndexChange(collection_id=info.id, document_id=document.id, kind="upsert"))
+    opened: list[Searcher] = []
+
+    def make(engine, **changes: object) -> Answerer:
+        opened.append(Searcher(catalog, embedder, settings))
+        return Answerer(catalog, opened[-1], engine, settings.model_copy(update=changes))
+
+    yield make
+    for searcher in opened:
+        searcher.close()

@@ -1,24 +1,17 @@
 """The whole path over real retrieval, with an engine that follows a script: citations, refusals, receipts, history."""
 
-import hashlib
-
-import numpy as np
 import pytest
 
 from folio.catalog import Catalog
 from folio.catalog.models import Answer as AnswerRow
-from folio.catalog.models import Chunk, Document, IndexChange
+from folio.catalog.models import Document
 from folio.errors import EmptyQuestion, EngineFailed, EngineNotReady, NotFound, TooManyRequests
-from folio.settings import Settings
 from generation.answer import AskRequest
-from generation.answering import Answerer
 from generation.conversations import Conversations
 from generation.engine import EngineToken
 from generation.events import Done, Failed, PassagesFound, Thinking, Token
 from generation.receipts import Receipts
 from generation.replay import Replayer
-from retrieval.collections import Collections
-from retrieval.search import Searcher
 
 TEXT = "The Larkmoor Observatory was founded in 1874 by Edmund Hale. Its mirror measures 91 centimetres."
 QUESTION = "Who founded the Larkmoor Observatory?"
