@@ -119,7 +119,7 @@ def build_services(
         collections=collections,
         searcher=searcher,
         generations=Generations(catalog, settings, embedder),
-        ingestion=Ingestion(catalog, settings, collections, searcher),
+        ingestion=Ingestion(catalog, settings, collections),
         documents=Documents(catalog, settings, searcher),
         engine=engine,
         answerer=Answerer(catalog, searcher, engine, settings),

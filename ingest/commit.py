@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import and_, delete, insert, or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Collection, Document, IndexChange, IngestItem, now
+from folio.catalog.models import Chunk, Collection, Document, IndexChange, IngestItem, IngestJob, now
 from ingest.chunking import ChunkSpan
 from ingest.jobs import settle
 from ingest.lease import Lease, LostLease
+from ingest.leftovers import release
 from ingest.members import Members, replace_members
 from ingest.parsed import Parsed
+from ingest.storage import FileStorage
+
+OVERTAKEN = "A newer version of this file was added meanwhile; this one was left out."
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,13 @@ class NewDocument:
     vectors: Sequence[bytes]
     reused: int
     members: Members = field(default_factory=Members)
+    reading: str = ""
 
 
-def commit_document(catalog: Catalog, lease: Lease, new: NewDocument) -> str:
+def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: FileStorage) -> str:
     """Make the document searchable. An older version under the same uri is replaced in the same transaction.
+
+    A version older than the one already there (its job waited while a later one was served) is left out.
 
     Returns:
         The document's id.
@@ -44,7 +51,12 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument) -> str:
         item = _held_item(session, lease)
         # The row lock makes change numbers of one collection ascend in the order of their commits on PostgreSQL too.
         session.execute(select(Collection.id).where(Collection.id == lease.collection_id).with_for_update())
-        document = _document(session, lease, new)
+        document = _present(session, lease)
+        if document is not None and _overtaken(session, item, document.id):
+            _finish(session, item, "unchanged", document.id, OVERTAKEN)
+            return document.id
+        replaced = {document.sha256} if document is not None else set()
+        document = _document(session, lease, new, document)
         session.flush()
         session.execute(delete(Chunk).where(Chunk.document_id == document.id))
         rows = [
@@ -53,14 +65,16 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument) -> str:
         ]
         session.execute(insert(Chunk), rows)
         session.add(IndexChange(collection_id=lease.collection_id, document_id=document.id, kind="upsert"))
-        replace_members(session, lease, new.members)
-        _finish(session, item, "done", document.id)
+        replaced |= replace_members(session, lease, new.members)
+        _finish(session, item, "done", document.id, _what_happened(document))
         item.chunks_total = item.chunks_done = len(rows)
         item.chunks_reused = new.reused
-        return document.id
+        document_id = document.id
+    release(catalog, storage, replaced)
+    return document_id
 
 
-def commit_container(catalog: Catalog, lease: Lease, members: Members) -> None:
+def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: FileStorage) -> None:
     """Close an item that holds no text of its own but files, which become items of its job.
 
     Raises:
@@ -69,29 +83,52 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members) -> None:
     """
     with catalog.write() as session:
         item = _held_item(session, lease)
-        replace_members(session, lease, members)
-        _finish(session, item, "done", "")
-        item.reason = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
+        gone = replace_members(session, lease, members)
+        said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
+        _finish(session, item, "done", "", said)
+    release(catalog, storage, gone)
 
 
-def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str) -> bool:
-    """Close the item when the catalog holds this very content under its uri already; False when it does not.
+def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str) -> bool:
+    """Close the item when the catalog holds this very content under its uri already, read in the same way.
+
+    Returns:
+        Whether it does.
 
     Raises:
         LostLease: the item was cancelled or taken over.
     """
     with catalog.write() as session:
         item = _held_item(session, lease)
-        document = session.scalar(
-            select(Document).where(
-                Document.collection_id == lease.collection_id, Document.uri == lease.uri, Document.sha256 == sha256
-            )
-        )
-        if document is None:
+        document = _present(session, lease)
+        if document is None or document.sha256 != sha256 or document.reading != reading:
             return False
-        document.tags, document.meta = list(lease.tags) or document.tags, dict(lease.meta) or document.meta
+        document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
         _finish(session, item, "unchanged", document.id)
         return True
+
+
+def _present(session: Session, lease: Lease) -> Document | None:
+    return session.scalar(
+        select(Document).where(Document.collection_id == lease.collection_id, Document.uri == lease.uri)
+    )
+
+
+def _overtaken(session: Session, item: IngestItem, document_id: str) -> bool:
+    """Whether a file submitted after this item has already given the document its content."""
+    later_job = IngestJob.created_at > item.job.created_at
+    later_in_job = and_(IngestJob.id == item.job_id, IngestItem.ordinal > item.ordinal)
+    newer = (
+        select(IngestItem.id)
+        .join(IngestJob)
+        .where(IngestItem.document_id == document_id, IngestItem.state.in_(("done", "unchanged")))
+        .where(or_(later_job, later_in_job))
+    )
+    return session.scalar(newer.limit(1)) is not None
+
+
+def _what_happened(document: Document) -> str:
+    return "" if document.version == 1 else f"Replaced version {document.version - 1} of this document."
 
 
 def _held_item(session: Session, lease: Lease) -> IngestItem:
@@ -101,10 +138,7 @@ def _held_item(session: Session, lease: Lease) -> IngestItem:
     return item
 
 
-def _document(session: Session, lease: Lease, new: NewDocument) -> Document:
-    document = session.scalar(
-        select(Document).where(Document.collection_id == lease.collection_id, Document.uri == lease.uri)
-    )
+def _document(session: Session, lease: Lease, new: NewDocument, document: Document | None) -> Document:
     if document is None:
         document = Document(collection_id=lease.collection_id, uri=lease.uri, version=1)
         session.add(document)
@@ -114,6 +148,7 @@ def _document(session: Session, lease: Lease, new: NewDocument) -> Document:
     document.sha256, document.size_bytes = new.sha256, new.size_bytes
     document.text, document.pages = new.parsed.text, [list(page) for page in new.parsed.pages]
     document.tags, document.meta = list(lease.tags), {**new.parsed.meta, **lease.meta}
+    document.reading = new.reading
     document.source_modified_at, document.updated_at = lease.source_modified_at, now()
     return document
 
@@ -129,8 +164,8 @@ def _chunk_row(
     }  # fmt: skip
 
 
-def _finish(session: Session, item: IngestItem, state: str, document_id: str) -> None:
+def _finish(session: Session, item: IngestItem, state: str, document_id: str, said: str = "") -> None:
     item.state, item.stage, item.document_id, item.finished_at = state, "", document_id, now()
-    item.reason_code, item.reason = "", ""
+    item.reason_code, item.reason = "", said
     session.flush()
     settle(session, item.job_id, now())

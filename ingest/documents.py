@@ -10,10 +10,12 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Collection, Document, IndexChange, IngestItem
+from folio.catalog.models import Chunk, Collection, Document, IndexChange
+from folio.catalog.withdrawal import answers_mentioning, withdraw_answers
 from folio.errors import NotFound
 from folio.settings import Settings
 from ingest.boxes import Box, span_boxes
+from ingest.leftovers import is_needed, release
 from ingest.storage import FileStorage
 from retrieval.search import Searcher
 
@@ -69,10 +71,17 @@ class ChunkView(BaseModel):
 
 
 class DeletionReceipt(BaseModel):
-    """What a deletion removed and what was looked at afterwards; `verified` when no place returns the document."""
+    """What a deletion removed and what was looked at afterwards; `verified` when no place returns the document.
+
+    `checked` has an entry for the catalog, its chunks, both indexes (`dense`, `lexical`), the stored files (True also
+    when other documents or waiting files have the very same bytes, which `file_shared` says) and the answers of
+    conversations. `answers_withdrawn` counts answers that lost their text or a passage.
+    """
 
     document_id: str
     chunks_removed: int
+    answers_withdrawn: int
+    file_shared: bool
     verified: bool
     checked: dict[str, bool]
 
@@ -182,29 +191,38 @@ class Documents:
         with self._catalog.write() as session:
             row = _required(session, document_id)
             collection_id, sha256 = row.collection_id, row.sha256
-            name = session.scalar(select(Collection.name).where(Collection.id == collection_id)) or ""
             removed = session.scalar(select(func.count()).where(Chunk.document_id == document_id)) or 0
             session.execute(delete(Chunk).where(Chunk.document_id == document_id))
             session.execute(delete(Document).where(Document.id == document_id))
             session.add(IndexChange(collection_id=collection_id, document_id=document_id, kind="delete"))
-            others = session.scalar(select(func.count()).where(Document.sha256 == sha256)) or 0
-            waiting = select(func.count()).where(
-                IngestItem.sha256 == sha256, IngestItem.state.in_(("queued", "running"))
-            )
-            if not others and not session.scalar(waiting):
-                self._storage.remove(sha256)
-        indexes = self._searcher.contains_document(name, document_id)
-        with self._catalog.read() as session:
-            in_catalog = session.get(Document, document_id) is not None
-            left = session.scalar(select(func.count()).where(Chunk.document_id == document_id)) or 0
-        checked = {
-            "catalog": not in_catalog,
-            "chunks": left == 0,
-            **{name: not found for name, found in indexes.items()},
-        }
+            withdrawn = withdraw_answers(session, collection_id, document_id)
+        # Only now: if that transaction fails, the document still has its file.
+        release(self._catalog, self._storage, [sha256])
+        file_shared, checked = self._look_everywhere(document_id, collection_id, sha256)
         return DeletionReceipt(
-            document_id=document_id, chunks_removed=removed, verified=all(checked.values()), checked=checked
+            document_id=document_id,
+            chunks_removed=removed,
+            answers_withdrawn=withdrawn,
+            file_shared=file_shared,
+            verified=all(checked.values()),
+            checked=checked,
         )
+
+    def _look_everywhere(self, document_id: str, collection_id: str, sha256: str) -> tuple[bool, dict[str, bool]]:
+        with self._catalog.read() as session:
+            name = session.scalar(select(Collection.name).where(Collection.id == collection_id))
+            shared = is_needed(session, sha256)
+            chunks = session.scalar(select(func.count()).where(Chunk.document_id == document_id)) or 0
+            checked = {
+                "catalog": session.get(Document, document_id) is None,
+                "chunks": chunks == 0,
+                "files": shared or not self._storage.path(sha256).exists(),
+                "conversations": answers_mentioning(session, collection_id, document_id) == 0,
+            }
+        if name is not None:  # else the whole collection was deleted meanwhile, and its indexes with it
+            found = self._searcher.contains_document(name, document_id)
+            checked |= {index: not contained for index, contained in found.items()}
+        return shared, checked
 
     @staticmethod
     def _describe(session: Session, row: Document, collection: str) -> DocumentView:

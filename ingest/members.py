@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from folio.catalog.models import Document, IndexChange, IngestItem
+from folio.catalog.withdrawal import withdraw_answers
 from folio.errors import IngestError
 from ingest import reasons
 from ingest.lease import Lease
@@ -61,8 +62,11 @@ def store_members(lease: Lease, embedded: Sequence[Embedded], storage: FileStora
     return Members(tuple(files.values()), skipped=len(embedded) - len(files))
 
 
-def replace_members(session: Session, lease: Lease, members: Members) -> None:
+def replace_members(session: Session, lease: Lease, members: Members) -> set[str]:
     """Add the members to the job as items, and delete the documents of members that are gone.
+
+    Returns:
+        SHA-256 of the files of the deleted documents.
 
     Raises:
         IngestError: `too_large` when the outermost container has brought too many files already.
@@ -81,7 +85,7 @@ def replace_members(session: Session, lease: Lease, members: Members) -> None:
     last = session.scalar(select(func.max(IngestItem.ordinal)).where(IngestItem.job_id == lease.job_id)) or 0
     for ordinal, file in enumerate(members.files, start=last + 1):
         session.add(_item(lease, file, ordinal))
-    _delete_vanished(session, lease, {file.uri for file in members.files})
+    return _delete_vanished(session, lease, {file.uri for file in members.files})
 
 
 def _item(lease: Lease, file: IncomingFile, ordinal: int) -> IngestItem:
@@ -92,14 +96,18 @@ def _item(lease: Lease, file: IncomingFile, ordinal: int) -> IngestItem:
     )  # fmt: skip
 
 
-def _delete_vanished(session: Session, lease: Lease, present: set[str]) -> None:
+def _delete_vanished(session: Session, lease: Lease, present: set[str]) -> set[str]:
     inside = f"{lease.uri}{INSIDE}"
     rows = session.execute(
-        select(Document.id, Document.uri).where(
+        select(Document.id, Document.uri, Document.sha256).where(
             Document.collection_id == lease.collection_id, Document.uri.startswith(inside, autoescape=True)
         )
     ).all()
-    for document_id, uri in rows:
+    gone: set[str] = set()
+    for document_id, uri, sha256 in rows:
         if not any(uri == kept or uri.startswith(f"{kept}{INSIDE}") for kept in present):
             session.execute(delete(Document).where(Document.id == document_id))
             session.add(IndexChange(collection_id=lease.collection_id, document_id=document_id, kind="delete"))
+            withdraw_answers(session, lease.collection_id, document_id)
+            gone.add(sha256)
+    return gone

@@ -1,5 +1,6 @@
 """One item from its bytes to a searchable document: read, parse, chunk, embed, commit."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,33 +12,50 @@ from folio.errors import IngestError
 from folio.log import get_logger
 from folio.settings import Settings
 from ingest import reasons
+from ingest.batching import EmbeddingPool
+from ingest.budget import ByteBudget
 from ingest.chunking import Chunker
 from ingest.commit import NewDocument, commit_container, commit_document, commit_unchanged
 from ingest.embedding import ChunkEmbedder
+from ingest.extraction import extract
 from ingest.fetch import fetch
 from ingest.lease import Lease, Leases, LostLease
 from ingest.members import store_members
 from ingest.parsers.registry import media_type_of
-from ingest.sandbox import parse_in_child
+from ingest.progress import ItemProgress, Progress
+from ingest.reading import reading_fingerprint
 from ingest.sources import is_url
 from ingest.storage import FileStorage
 from retrieval.embedder import Embedder
 from retrieval.language import query_language
 
 LANGUAGE_SAMPLE = 4000
+PARSED_TOGETHER = 2  # files read and cut at once; more would only take the cores from embedding
+IN_MEMORY_BYTES = 64 * 2**20  # of the files between reading and commit
 
 log = get_logger(__name__)
 
 
 class ItemProcessor:
-    """Takes items and finishes them, each in its own transaction; safe to use from several threads."""
+    """Takes items and finishes them, each in its own transaction.
+
+    Meant for many threads: while some documents wait for their vectors others are read, and all of them fill the
+    batches of one embedding pool. `close` ends what it runs.
+    """
 
     def __init__(self, catalog: Catalog, embedder: Embedder, settings: Settings, leases: Leases) -> None:
         self._catalog = catalog
         self._settings = settings
         self._leases = leases
         self._storage = FileStorage(settings.files_dir)
-        self._chunk_embedder = ChunkEmbedder(catalog, embedder)
+        self._reading = reading_fingerprint(settings)
+        self._progress = Progress(catalog, settings.lease_s)
+        self._pool = EmbeddingPool(embedder, settings.embedding_batch_size)
+        self._chunk_embedder = ChunkEmbedder(catalog, self._pool)
+        self._budget = ByteBudget(IN_MEMORY_BYTES)
+        self._parsing = threading.BoundedSemaphore(PARSED_TOGETHER)
+        # SQLite's own wait for the write lock sleeps between looks; threads of one process can simply stand in line.
+        self._writing = threading.Lock()
         self._chunker = Chunker(
             embedder, chunk_tokens=settings.chunk_tokens, overlap_tokens=settings.chunk_overlap_tokens
         )
@@ -48,12 +66,13 @@ class ItemProcessor:
         Returns:
             The collection it belongs to, when the item was this worker's to do.
         """
-        lease = self._leases.take(item_id)
+        with self._writing:
+            lease = self._leases.take(item_id)
         if lease is None:
             return None
-        with self._leases.kept(lease):
+        with self._progress.kept(lease) as progress:
             try:
-                self._ingest(lease)
+                self._ingest(lease, progress)
             except LostLease:
                 log.info("given up: cancelled or taken over", uri=lease.uri)
             except IngestError as exc:
@@ -64,42 +83,56 @@ class ItemProcessor:
                 log.exception("file failed unexpectedly", uri=lease.uri)
         return lease.collection_id
 
-    def _ingest(self, lease: Lease) -> None:
+    def close(self) -> None:
+        """End the threads of the embedding pool and of the progress."""
+        self._pool.close()
+        self._progress.close()
+
+    def _ingest(self, lease: Lease, progress: ItemProgress) -> None:
         lease, path = self._bytes(lease)
-        if commit_unchanged(self._catalog, lease, lease.sha256):
-            return
+        with self._writing:
+            if commit_unchanged(self._catalog, lease, lease.sha256, self._reading):
+                return
         if lease.size_bytes > self._settings.max_file_mib * 2**20:
             raise IngestError(reasons.TOO_LARGE, f"The file is larger than {self._settings.max_file_mib} MiB.")
-        self._stage(lease, "parsing")
+        with self._budget.hold(lease.size_bytes):
+            self._read_and_commit(lease, path, progress)
+
+    def _read_and_commit(self, lease: Lease, path: Path, progress: ItemProgress) -> None:
         name = lease.title or lease.uri
-        parsed = parse_in_child(
-            path,
-            name,
-            lease.media_type,
-            timeout_s=self._settings.parse_timeout_s,
-            memory_mib=self._settings.parse_memory_mib,
-        )
-        members = store_members(lease, parsed.embedded, self._storage)
-        if parsed.embedded and not parsed.text.strip():
-            commit_container(self._catalog, lease, members)
-            return
-        self._stage(lease, "chunking")
-        title = parsed.title or _readable(name)
-        chunks = self._chunker.split(parsed, parsed.title or self._twin_title(lease) or title)
+        with self._parsing:
+            progress.stage("parsing")
+            parsed = parse_in_child(
+                path,
+                name,
+                lease.media_type,
+                timeout_s=self._settings.parse_timeout_s,
+                memory_mib=self._settings.parse_memory_mib,
+            )
+            members = store_members(lease, parsed.embedded, self._storage)
+            if parsed.embedded and not parsed.text.strip():
+                with self._writing:
+                    commit_container(self._catalog, lease, members, self._storage)
+                return
+            parsed = replace(parsed, embedded=())
+            progress.stage("chunking")
+            title = parsed.title or _readable(name)
+            chunks = self._chunker.split(parsed, parsed.title or self._twin_title(lease) or title)
         if not chunks:
             raise IngestError(reasons.NO_TEXT, "The file holds no text.")
-        self._stage(lease, "embedding", chunks_total=len(chunks))
+        progress.stage("embedding", chunks_total=len(chunks))
         vectors, reused = self._chunk_embedder.embed(
-            lease.collection_id, chunks, lambda done: self._stage(lease, "embedding", chunks_done=done)
+            lease.collection_id, chunks, lambda done: progress.stage("embedding", chunks_done=done)
         )
-        self._stage(lease, "committing")
+        progress.stage("committing")
         language = query_language(parsed.text[:LANGUAGE_SAMPLE])
         media_type = media_type_of(name, lease.media_type)
         document = NewDocument(
             title, media_type, language, lease.sha256, lease.size_bytes, parsed, chunks, vectors, reused,
-            members,
+            members, self._reading,
         )  # fmt: skip
-        commit_document(self._catalog, lease, document)
+        with self._writing:
+            commit_document(self._catalog, lease, document, self._storage)
 
     def _bytes(self, lease: Lease) -> tuple[Lease, Path]:
         """The item's stored bytes; an address is fetched first."""
@@ -124,10 +157,6 @@ class ItemProcessor:
                 .limit(1)
             )
         return title or ""
-
-    def _stage(self, lease: Lease, stage: str, **values: object) -> None:
-        if not self._leases.note(lease, stage=stage, **values):
-            raise LostLease(lease.item_id)
 
 
 def _readable(name: str) -> str:

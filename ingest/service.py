@@ -16,14 +16,15 @@ from folio.catalog import Catalog
 from folio.catalog.models import Collection, IdempotencyRecord, IngestItem, IngestJob, now
 from folio.errors import Conflict, InvalidRequest, NotFound
 from folio.settings import Settings
-from ingest.jobs import UNFINISHED, describe_job
+from ingest.jobs import LISTED_ITEMS, SHOWN_ITEMS, UNFINISHED, describe_job, page_items
 from ingest.parsers.registry import media_type_of
 from ingest.queue import ItemQueue
-from ingest.sources import collect_paths, is_url
-from ingest.storage import FileStorage
-from ingest.views import IncomingFile, JobView, StoredFile
+from ingest.reading import reading_fingerprint
+from ingest.sources import FoundFile, collect_paths, is_url
+from ingest.storage import FileStorage, hash_file
+from ingest.submission import require_files, write_job
+from ingest.views import IncomingFile, ItemPage, JobView, StoredFile
 from retrieval.collections import Collections
-from retrieval.search import Searcher
 
 __all__ = ["IncomingFile", "Ingestion", "JobView", "StoredFile"]
 
@@ -31,11 +32,10 @@ __all__ = ["IncomingFile", "Ingestion", "JobView", "StoredFile"]
 class Ingestion:
     """Submits and follows jobs. Building it is cheap."""
 
-    def __init__(self, catalog: Catalog, settings: Settings, collections: Collections, searcher: Searcher) -> None:
+    def __init__(self, catalog: Catalog, settings: Settings, collections: Collections) -> None:
         self._catalog = catalog
         self._settings = settings
         self._collections = collections
-        self._searcher = searcher
         self._storage = FileStorage(settings.files_dir)
         self._opened_queue: ItemQueue | None = None
 
@@ -78,22 +78,20 @@ class Ingestion:
         if known is not None:
             return self.job(known)
         job = IngestJob(collection_id=info.id, source=source, created_by=created_by)
-        job.items = [_item(ordinal, file) for ordinal, file in enumerate(files)]
         try:
             with self._catalog.write() as session:
-                session.add(job)
-                session.flush()
+                require_files(self._storage, files)
+                submission = write_job(session, job, files, reading_fingerprint(self._settings))
                 if idempotency_key:
-                    record = {"job_id": job.id}
+                    record = {"job_id": submission.job_id}
                     session.add(IdempotencyRecord(key=idempotency_key, request_sha256=request_sha256, response=record))
-                job_id, item_ids = job.id, [item.id for item in job.items]
         except DatabaseIntegrityError:  # the same key came twice at the same moment
             known = self._known(idempotency_key, request_sha256)
             if known is None:
                 raise
             return self.job(known)
-        self._queue.put(item_ids)
-        return self.job(job_id)
+        self._queue.put(submission.waiting)
+        return self.job(submission.job_id)
 
     def submit_paths(self, collection: str, paths: Sequence[str], *, created_by: str = "") -> JobView:
         """Make a job of files, folders, globs and URLs.
@@ -104,27 +102,24 @@ class Ingestion:
         files = self.collect(paths)
         return self.submit(collection, files, source=" ".join(paths), created_by=created_by)
 
-    def collect(self, paths: Sequence[str]) -> list[IncomingFile]:
-        """The files below `paths`, their bytes stored; URLs are fetched by the worker.
+    def collect(self, paths: Sequence[str], *, store: bool = True) -> list[IncomingFile]:
+        """The files below `paths`; URLs are fetched by the worker.
+
+        Args:
+            store: keep the bytes, as a job needs them; False only looks, and writes nothing.
 
         Raises:
-            InvalidRequest: a path is not there, or a file is too large.
+            InvalidRequest: a path is not there.
         """
         files = [self._url_file(path) for path in paths if is_url(path)]
+        found = collect_paths([path for path in paths if not is_url(path)])
+        if not store:
+            return files + [_found_file(each, *hash_file(each.path)) for each in found]
         limit = self._settings.max_file_mib * 2**20
-        for found in collect_paths([path for path in paths if not is_url(path)]):
-            with found.path.open("rb") as stream:
-                stored = self._storage.store(stream, filename=str(found.path), max_bytes=max(limit, found.size_bytes))
-            files.append(
-                IncomingFile(
-                    uri=found.uri,
-                    title=found.path.name,
-                    media_type=media_type_of(found.path.name),
-                    sha256=stored.sha256,
-                    size_bytes=stored.size_bytes,
-                    source_modified_at=found.modified_at,
-                )
-            )
+        with self._storage.batch() as batch:
+            for each in found:  # one that is too large is taken nevertheless, so that its job can say so
+                stored = batch.add(each.path, max_bytes=max(limit, 2 * each.size_bytes))
+                files.append(_found_file(each, stored.sha256, stored.size_bytes))
         return files
 
     def submit_url(
@@ -172,8 +167,8 @@ class Ingestion:
         )
         return self.submit(collection, [file], source="text", created_by=created_by, idempotency_key=idempotency_key)
 
-    def job(self, job_id: str) -> JobView:
-        """A job as it stands now.
+    def job(self, job_id: str, *, items: int = SHOWN_ITEMS) -> JobView:
+        """A job as it stands now, with at most `items` of its files.
 
         Raises:
             NotFound: there is none with this id.
@@ -182,7 +177,22 @@ class Ingestion:
             job = session.get(IngestJob, job_id)
             if job is None:
                 raise NotFound(f"There is no job {job_id!r}.")
-            return describe_job(session, job)
+            return describe_job(session, job, items=items)
+
+    def items(self, job_id: str, *, state: str = "", limit: int = 200, after: int = -1) -> ItemPage:
+        """Files of a job in their order, page by page.
+
+        Args:
+            state: only those in this state; all of them when empty.
+            after: `next_after` of the page before.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with self._catalog.read() as session:
+            if session.get(IngestJob, job_id) is None:
+                raise NotFound(f"There is no job {job_id!r}.")
+            return page_items(session, job_id, state=state, limit=limit, after=after)
 
     def jobs(self, collection: str | None = None, *, limit: int = 50, before: str | None = None) -> list[JobView]:
         """Jobs, newest first; `before` is the id of the last job of the page before."""
@@ -196,7 +206,7 @@ class Ingestion:
                     (IngestJob.created_at < last.created_at)
                     | ((IngestJob.created_at == last.created_at) & (IngestJob.id < last.id))
                 )
-            return [describe_job(session, job) for job in session.scalars(query)]
+            return [describe_job(session, job, items=LISTED_ITEMS) for job in session.scalars(query)]
 
     def cancel(self, job_id: str) -> JobView:
         """Cancel what is not done yet; a file being worked on is given up before it is committed.
@@ -230,14 +240,16 @@ class Ingestion:
             job = session.get(IngestJob, job_id)
             if job is None:
                 raise NotFound(f"There is no job {job_id!r}.")
-            again = [item for item in job.items if item.state in ("failed", "cancelled")]
-            if not again:
+            chosen = (IngestItem.job_id == job_id, IngestItem.state.in_(("failed", "cancelled")))
+            item_ids = list(session.scalars(select(IngestItem.id).where(*chosen).order_by(IngestItem.ordinal)))
+            if not item_ids:
                 raise Conflict("No file of this job failed or was cancelled; there is nothing to try again.")
-            for item in again:
-                item.state, item.stage, item.attempts, item.worker = "queued", "", 0, ""
-                item.reason_code, item.reason, item.finished_at = "", "", None
-            job.state, job.finished_at = "queued", None
-            item_ids = [item.id for item in again]
+            fresh = {"stage": "", "worker": "", "reason_code": "", "reason": ""}
+            session.execute(
+                update(IngestItem).where(*chosen).values(state="queued", attempts=0, finished_at=None, **fresh)
+            )
+            # Rate and time left are those of this run; the pause before it is not part of them.
+            job.state, job.started_at, job.finished_at = "queued", None, None
         self._queue.put(item_ids)
         return self.job(job_id)
 
@@ -259,16 +271,14 @@ class Ingestion:
         )
 
 
-def _item(ordinal: int, file: IncomingFile) -> IngestItem:
-    return IngestItem(
-        ordinal=ordinal,
-        uri=file.uri[:2000],
-        title=file.title[:1000],
-        media_type=file.media_type[:200],
-        sha256=file.sha256,
-        size_bytes=file.size_bytes,
-        source_modified_at=file.source_modified_at,
-        options={"tags": list(file.tags), "meta": dict(file.meta)},
+def _found_file(found: FoundFile, sha256: str, size_bytes: int) -> IncomingFile:
+    return IncomingFile(
+        uri=found.uri,
+        title=found.path.name,
+        media_type=media_type_of(found.path.name),
+        sha256=sha256,
+        size_bytes=size_bytes,
+        source_modified_at=found.modified_at,
     )
 
 

@@ -65,8 +65,20 @@ class ItemView(BaseModel):
     size_bytes: int
 
 
+class ItemPage(BaseModel):
+    """Some files of a job, in their order; `next_after` leads to the following ones."""
+
+    items: list[ItemView]
+    next_after: int | None
+
+
 class JobView(BaseModel):
-    """A job. `rate_chunks_per_s` is measured over its whole run; `eta_s` is known once a file is finished."""
+    """A job.
+
+    `rate_chunks_per_s` is measured over its present run; `eta_s` is known once a file of it is embedded: the chunks
+    left, those of files not yet parsed counted by their bytes, at that rate. `items` are those that matter most
+    (failed, running, waiting, then the rest) up to a limit; `items_left_out` says how many are not among them.
+    """
 
     id: str
     collection: str
@@ -81,6 +93,7 @@ class JobView(BaseModel):
     rate_chunks_per_s: float | None
     eta_s: float | None
     items: list[ItemView]
+    items_left_out: int = 0
 
     @property
     def is_finished(self) -> bool:

@@ -33,7 +33,7 @@ def ingest(
 
     parts = services()
     while True:
-        files = parts.ingestion.collect(sources)
+        files = parts.ingestion.collect(sources, store=not dry_run)
         plan = compare(parts.catalog, collection, files, sources)
         if dry_run:
             if as_json:

@@ -28,19 +28,28 @@ def jobs(context: click.Context, collection: str | None, limit: int, as_json: bo
 
 @jobs.command()
 @click.argument("job_id")
+@click.option("--state", default="", help="List only files in this state, such as failed.")
+@click.option("--limit", default=200, show_default=True, help="Most files listed; failed and running ones come first.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def show(job_id: str, as_json: bool) -> None:
-    """Show a job with each of its files."""
+def show(job_id: str, state: str, limit: int, as_json: bool) -> None:
+    """Show a job with its files."""
     from folio.cli.context import echo_json, services
 
-    job = services().ingestion.job(job_id)
+    ingestion = services().ingestion
+    job = ingestion.job(job_id, items=limit)
+    if state:
+        chosen = ingestion.items(job_id, state=state, limit=limit)
+        left_out = getattr(job.files, state, 0) - len(chosen.items)
+        job = job.model_copy(update={"items": chosen.items, "items_left_out": left_out})
     if as_json:
         echo_json(job)
         return
     click.echo(f"{job.state}: {job.files.finished} of {job.files.total} files, {job.chunks_done} chunks")
     for item in job.items:
-        reason = f" ({item.reason_code}) {item.reason}" if item.reason else ""
-        click.echo(f"  {item.state:<9} {item.stage:<10} {item.uri}{reason}")
+        code = f"({item.reason_code}) " if item.reason_code else ""
+        click.echo(f"  {item.state:<9} {item.stage:<10} {item.uri} {code}{item.reason}".rstrip())
+    if job.items_left_out:
+        click.echo(f"  and {job.items_left_out} more; --limit shows more of them.")
 
 
 @jobs.command()

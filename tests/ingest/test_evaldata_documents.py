@@ -59,7 +59,7 @@ def ends_as_stated(behaviour: str, state: str, reason: str, found_all: bool) -> 
 def test_every_real_file_ends_as_stated_and_its_text_is_found(catalog, settings, embedder):
     entries = [json.loads(line) for line in (FOLDER / "manifest-dev.jsonl").read_text().splitlines()]
     searcher = Searcher(catalog, embedder, settings)
-    ingestion = Ingestion(catalog, settings, Collections(catalog, embedder), searcher)
+    ingestion = Ingestion(catalog, settings, Collections(catalog, embedder))
     paths = [str(FOLDER / "files" / entry["file"]) for entry in entries]
     job = ingestion.submit_paths("default", paths)
     Worker(catalog, embedder, Generations(catalog, settings), settings).run(

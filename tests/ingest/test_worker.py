@@ -19,7 +19,7 @@ from retrieval.search import Searcher
 @pytest.fixture
 def parts(catalog, settings, embedder):
     searcher = Searcher(catalog, embedder, settings)
-    ingestion = Ingestion(catalog, settings, Collections(catalog, embedder), searcher)
+    ingestion = Ingestion(catalog, settings, Collections(catalog, embedder))
     worker = Worker(catalog, embedder, Generations(catalog, settings), settings)
 
     def finish(job):

@@ -1,0 +1,59 @@
+"""What stored answers forget when a document they rest on is deleted.
+
+An answer that cites the document loses its text; one that was only shown it loses the passage. Prompts go in the whole
+conversation, since later turns repeat earlier ones. Receipts are JSON as `docs/api.md` tells it.
+"""
+
+from typing import Any
+
+from sqlalchemy import String, cast, select
+from sqlalchemy.orm import Session
+
+from folio.catalog.models import Answer
+
+NOTICES = {
+    "en": "A document that this answer rested on has been deleted, so the answer is no longer shown.",
+    "zh": "此回答所依据的文档已被删除，因此不再显示回答内容。",
+}
+
+
+def withdraw_answers(session: Session, collection_id: str, document_id: str) -> int:
+    """Take everything of a document out of the answers of its collection; how many answers were changed."""
+    rows = session.scalars(select(Answer).where(Answer.collection_id == collection_id, _mentions(document_id))).all()
+    for row in rows:
+        _withdraw(row, document_id)
+    conversations = {row.conversation_id for row in rows if row.conversation_id}
+    for row in session.scalars(select(Answer).where(Answer.conversation_id.in_(conversations))):
+        row.receipt = {**row.receipt, "prompt": []}
+    session.flush()
+    return len(rows)
+
+
+def answers_mentioning(session: Session, collection_id: str, document_id: str) -> int:
+    """How many stored answers still hold something of a document."""
+    found = select(Answer.id).where(Answer.collection_id == collection_id, _mentions(document_id))
+    return len(session.scalars(found).all())
+
+
+def _mentions(document_id: str) -> Any:
+    return cast(Answer.receipt, String).contains(document_id, autoescape=True)
+
+
+def _withdraw(row: Answer, document_id: str) -> None:
+    receipt = dict(row.receipt)
+    answer = dict(receipt.get("answer", {}))
+    if any(citation["document_id"] == document_id for citation in answer.get("citations", [])):
+        row.answer = answer["answer"] = NOTICES.get(row.language, NOTICES["en"])
+        row.rewritten_question = ""
+        # Refused, so that later turns of the conversation leave it out of their history.
+        answer |= {"refused": True, "citations": [], "sentences": [], "thinking": None}
+        receipt |= {"raw": "", "logprobs": [], "search_query": row.question}
+    elif answer.get("thinking"):
+        answer["thinking"] = None
+    answer["passages"] = _without(answer.get("passages", []), document_id)
+    receipt |= {"answer": answer, "passages": _without(receipt.get("passages", []), document_id), "steps": []}
+    row.receipt = receipt
+
+
+def _without(passages: list[dict[str, Any]], document_id: str) -> list[dict[str, Any]]:
+    return [passage for passage in passages if passage["document_id"] != document_id]
