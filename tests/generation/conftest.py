@@ -164,9 +164,15 @@ def answerer_over(catalog: Catalog, settings: Settings, embedder):
     vector = np.asarray(embedder.embed_documents([LARKMOOR])[0], "<f2").tobytes()
     with catalog.write() as session:
         document = Document(
-            collection_id=info.id, uri="larkmoor.txt", title="Larkmoor", media_type="text/plain",
-            size_bytes=len(LARKMOOR), sha256=hashlib.sha256(LARKMOOR.encode()).hexdigest(), text=LARKMOOR, language="en",
-        )  # fmt: skip
+            collection_id=info.id,
+            uri="larkmoor.txt",
+            title="Larkmoor",
+            media_type="text/plain",
+            size_bytes=len(LARKMOOR),
+            sha256=hashlib.sha256(LARKMOOR.encode()).hexdigest(),
+            text=LARKMOOR,
+            language="en",
+        )
         session.add(document)
         session.flush()
         session.add(
