@@ -7,7 +7,7 @@ from sqlalchemy import and_, delete, insert, or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Collection, Document, IndexChange, IngestItem, IngestJob, now
+from folio.catalog.models import Chunk, Document, IndexChange, IngestItem, IngestJob, now
 from ingest.chunking import ChunkSpan
 from ingest.jobs import settle
 from ingest.lease import Lease, LostLease
@@ -15,6 +15,7 @@ from ingest.leftovers import release
 from ingest.members import Members, replace_members
 from ingest.parsed import Parsed
 from ingest.storage import FileStorage
+from retrieval.changes import lock_changes
 
 OVERTAKEN = "A newer version of this file was added meanwhile; this one was left out."
 
@@ -49,8 +50,7 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: F
     """
     with catalog.write() as session:
         item = _held_item(session, lease)
-        # The row lock makes change numbers of one collection ascend in the order of their commits on PostgreSQL too.
-        session.execute(select(Collection.id).where(Collection.id == lease.collection_id).with_for_update())
+        lock_changes(session, lease.collection_id)
         document = _present(session, lease)
         if document is not None and _overtaken(session, item, document.id):
             _finish(session, item, "unchanged", document.id, OVERTAKEN)
@@ -83,6 +83,7 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: 
     """
     with catalog.write() as session:
         item = _held_item(session, lease)
+        lock_changes(session, lease.collection_id)
         gone = replace_members(session, lease, members)
         said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
         _finish(session, item, "done", "", said)

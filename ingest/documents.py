@@ -17,6 +17,7 @@ from folio.settings import Settings
 from ingest.boxes import Box, span_boxes
 from ingest.leftovers import is_needed, release
 from ingest.storage import FileStorage
+from retrieval.changes import lock_changes
 from retrieval.search import Searcher
 
 
@@ -191,6 +192,7 @@ class Documents:
         with self._catalog.write() as session:
             row = _required(session, document_id)
             collection_id, sha256 = row.collection_id, row.sha256
+            lock_changes(session, collection_id)
             removed = session.scalar(select(func.count()).where(Chunk.document_id == document_id)) or 0
             session.execute(delete(Chunk).where(Chunk.document_id == document_id))
             session.execute(delete(Document).where(Document.id == document_id))

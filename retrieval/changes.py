@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.elements import ColumnElement
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Document, IndexChange
+from folio.catalog.models import Chunk, Collection, Document, IndexChange
 
 BATCH = 1000  # rows read at once; bounds the memory of a rebuild
 
@@ -47,6 +47,15 @@ def newest_of(collection_id: ColumnElement[str] | InstrumentedAttribute[str] | s
 def newest_sequence(session: Session, collection_id: str) -> int:
     """The number of the collection's last change, 0 before the first."""
     return session.scalar(select(newest_of(collection_id))) or 0
+
+
+def lock_changes(session: Session, collection_id: str) -> None:
+    """Let no other transaction log changes of this collection until this one ends. Call it before adding one.
+
+    On PostgreSQL numbers are given before they are committed; without the row lock a later number could be seen first,
+    and whoever has seen it would never look for the earlier. SQLite has one writer at a time anyway.
+    """
+    session.execute(select(Collection.id).where(Collection.id == collection_id).with_for_update())
 
 
 def read_changes(catalog: Catalog, collection_id: str, after: int) -> Changes:

@@ -45,7 +45,9 @@ class Catalog:
         if self.is_sqlite:
             event.listen(self.engine, "connect", _configure_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
-        self._read = sessionmaker(self.engine, expire_on_commit=False)
+        # SQLite's readers see one state anyway; PostgreSQL's see a new one with each statement unless told.
+        reading = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
+        self._read = sessionmaker(reading, expire_on_commit=False)
         self._write = sessionmaker(self.engine.execution_options(folio_write=True), expire_on_commit=False)
 
     def migrate(self) -> None:
