@@ -1,9 +1,6 @@
 """Who works on an item: taken by one worker at a time, kept by heartbeats, free again when those stop."""
 
 import secrets
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -97,23 +94,6 @@ class Leases:
                 self._turns[job_id] = max(self._turns.values()) + 1
                 return item
         return None
-
-    @contextmanager
-    def kept(self, lease: Lease) -> Iterator[None]:
-        """Renew the lease in the background while the block runs."""
-        stop = threading.Event()
-
-        def beat() -> None:
-            while not stop.wait(self._lease_s / 4):
-                self.note(lease, heartbeat_at=now())
-
-        thread = threading.Thread(target=beat, daemon=True, name="lease")
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
 
     def note(self, lease: Lease, **values: object) -> bool:
         """Write progress to an item this worker still holds; False when it does not hold it any more."""
