@@ -49,14 +49,18 @@ class KeyStore:
         """Make a key.
 
         Raises:
-            InvalidRequest: the name is empty or a scope is unknown.
+            InvalidRequest: the name is empty, a scope is unknown, or an administrator is to be limited.
         """
-        wanted = sorted(set(scopes))
+        wanted, limits = sorted(set(scopes)), sorted(set(collections))
         unknown = [scope for scope in wanted if scope not in SCOPES]
         if not name.strip() or not wanted or unknown:
             raise InvalidRequest(f"A key needs a name and at least one scope of {', '.join(SCOPES)}.")
+        if "admin" in wanted and limits:
+            raise InvalidRequest(
+                "A key with the scope `admin` can't be limited to collections, because it may make keys without limits."
+            )
         secret = PREFIX + secrets.token_urlsafe(32)
-        row = ApiKey(name=name.strip(), hash=_digest(secret), scopes=wanted, collections=sorted(set(collections)))
+        row = ApiKey(name=name.strip(), hash=_digest(secret), scopes=wanted, collections=limits)
         with self._catalog.write() as session:
             session.add(row)
             session.flush()

@@ -12,6 +12,7 @@ from folio.metrics import HTTP_IN_PROGRESS, HTTP_REQUESTS, HTTP_SECONDS
 
 log = get_logger("web.access_log")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
 QUIET = ("/healthz", "/readyz", "/metrics", "/static/")
 
 
@@ -34,8 +35,9 @@ def _finish(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.request_id
     seconds = time.perf_counter() - g.started
     endpoint = request.endpoint or "none"
-    HTTP_REQUESTS.labels(request.method, endpoint, response.status_code).inc()
-    HTTP_SECONDS.labels(request.method, endpoint).observe(seconds)
+    method = request.method if request.method in METHODS else "other"  # clients may make up any number of methods
+    HTTP_REQUESTS.labels(method, endpoint, response.status_code).inc()
+    HTTP_SECONDS.labels(method, endpoint).observe(seconds)
     if not request.path.startswith(QUIET):
         log.info(
             "request",

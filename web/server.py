@@ -5,6 +5,8 @@ An open answer takes a thread for as long as it streams; idle kept-alive connect
 stops accepting, lets open answers finish for up to `web_graceful_s`, and ends.
 """
 
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ from folio.settings import Settings
 KEEP_ALIVE_S = 75  # longer than the minute for which the usual proxies keep an idle connection to us
 IDLE_CONNECTIONS = 2000
 BACKLOG = 1024
+SILENT_PEER_S = 60  # a peer that neither sends what it began nor takes what it asked for holds a thread no longer
 
 
 def serve(build: Callable[[], Flask], settings: Settings) -> None:
@@ -42,6 +45,14 @@ class _Server(BaseApplication):  # type: ignore[misc]
         return self._build()
 
 
+def _limit_silence(server: Any) -> None:
+    """Let the kernel end a read or write that waits too long; accepted sockets inherit this from the listening one."""
+    patience = struct.pack("ll", SILENT_PEER_S, 0)
+    for listener in server.LISTENERS:
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            listener.sock.setsockopt(socket.SOL_SOCKET, option, patience)
+
+
 def _config(settings: Settings) -> dict[str, Any]:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return {
@@ -51,6 +62,7 @@ def _config(settings: Settings) -> dict[str, Any]:
         "threads": settings.web_threads,
         "worker_connections": settings.web_threads + IDLE_CONNECTIONS,
         "backlog": BACKLOG,
+        "when_ready": _limit_silence,
         "keepalive": KEEP_ALIVE_S,
         "timeout": 0,  # a thread waits for the engine as long as the engine's own watch allows
         "graceful_timeout": settings.web_graceful_s,

@@ -19,6 +19,7 @@ from generation.events import Done, Event, Failed
 
 log = get_logger(__name__)
 MAX_EVENTS = 50_000  # several times the longest answer; a run-away generation stops there
+MAX_READERS = 8
 KEPT_FINISHED_S = 120.0
 HEARTBEAT_S = 10.0
 FIRST_EVENT_S = 5.0  # how long a stream may keep back its status, so that an early failure can still become one
@@ -97,8 +98,14 @@ class AnswerStream:
                 return
 
     def attach(self) -> None:
-        """A reader has come; pair it with `detach()`."""
+        """A reader has come; pair it with `detach()`.
+
+        Raises:
+            TooManyRequests: each reader holds a thread, and these are enough for one answer.
+        """
         with self._changed:
+            if self._readers >= MAX_READERS:
+                raise TooManyRequests(f"This answer already has {MAX_READERS} readers.", retry_after_s=10)
             self._readers += 1
 
     def detach(self) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -63,6 +64,84 @@ def test_a_graceful_stop_finishes_open_answers_and_takes_no_new_ones(tmp_path, u
         assert names.count("token") == 40
         assert names[-1] == "done"
         assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+IMPATIENT_SERVER = (
+    """
+import sys
+import web.server
+web.server.SILENT_PEER_S = 1
+"""
+    + SLOW_SERVER
+)
+
+
+@pytest.mark.hostile
+def test_clients_that_never_finish_their_requests_do_not_keep_others_out(tmp_path, unused_port):
+    script = tmp_path / "server.py"
+    script.write_text(IMPATIENT_SERVER)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FOLIO_WEB_THREADS": "8"}
+    command = [sys.executable, str(script), str(unused_port), str(tmp_path / "data")]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        wait_until_up(f"http://127.0.0.1:{unused_port}")
+        stalled = [socket.create_connection(("127.0.0.1", unused_port)) for _ in range(12)]
+        for connection in stalled:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
+        assert httpx.get(f"http://127.0.0.1:{unused_port}/healthz", timeout=20).status_code == 200
+        for connection in stalled:
+            connection.close()
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.mark.hostile
+def test_a_stream_goes_on_over_another_connection_and_thread_of_the_real_server(tmp_path, unused_port):
+    script = tmp_path / "server.py"
+    script.write_text(SLOW_SERVER)
+    process = subprocess.Popen([sys.executable, str(script), str(unused_port), str(tmp_path / "data")], cwd=ROOT)
+    url = f"http://127.0.0.1:{unused_port}/api/v1/ask"
+    try:
+        wait_until_up(f"http://127.0.0.1:{unused_port}")
+        seen, last = [], ""
+        for stop_after in (5, 17, 1000):  # each over a connection of its own
+            headers = {"Last-Event-ID": last} if last else {}
+            with httpx.stream(
+                "POST", url, json={"question": "40", "stream": True}, headers=headers, timeout=30
+            ) as reply:
+                for line in reply.iter_lines():
+                    if line.startswith("id: "):
+                        last = line.removeprefix("id: ")
+                        seen.append(int(last.split(".")[1]))
+                    if len(seen) >= stop_after:
+                        break
+        assert seen == list(range(1, 43))  # the passages, 40 tokens, the end
+        gone = httpx.post(url, json={"question": "40"}, headers={"Last-Event-ID": "0" * 32 + ".7"})
+        assert (gone.status_code, gone.json()["code"]) == (410, "stream_gone")
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.hostile
+def test_a_client_of_the_real_server_that_hangs_up_ends_its_answer(tmp_path, unused_port):
+    script = tmp_path / "server.py"
+    script.write_text(SLOW_SERVER)
+    process = subprocess.Popen([sys.executable, str(script), str(unused_port), str(tmp_path / "data")], cwd=ROOT)
+    url = f"http://127.0.0.1:{unused_port}"
+    try:
+        wait_until_up(url)
+        with pytest.raises(httpx.ReadTimeout):  # the answer would take 50 s
+            httpx.post(f"{url}/api/v1/ask", json={"question": "1000"}, timeout=0.5)
+        time.sleep(1.5)
+        log = httpx.get(f"{url}/metrics").text
+        ended = [line for line in log.splitlines() if line.startswith("folio_http_requests_total") and "503" in line]
+        assert ended
+        assert 'endpoint="ask.ask"' in ended[0]
     finally:
         process.kill()
         process.wait()

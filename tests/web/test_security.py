@@ -130,6 +130,30 @@ def test_a_key_for_one_collection_cannot_learn_that_another_exists(client, servi
     assert "secret" not in client.get("/v1/models", headers=headers).text
 
 
+def test_an_administrator_s_key_cannot_be_limited_because_it_could_make_others_that_are_not(client, keys):
+    body = {"name": "x", "scopes": ["admin"], "collections": ["mine"]}
+    assert client.post("/api/v1/keys", json=body).status_code == 400
+    assert keys.list() == []
+
+
+def test_made_up_methods_do_not_grow_the_figures(client):
+    for n in range(50):
+        client.open("/healthz", method=f"METHOD{n}")
+    assert "METHOD1" not in client.get("/metrics").text
+
+
+def test_one_answer_has_so_many_readers_only(client):
+    first = client.post("/api/v1/ask", json={"question": "a", "stream": True}, buffered=False)
+    path = f"/api/v1/ask/{first.headers['Folio-Stream']}"
+    readers = [first, *(client.get(path, buffered=False) for _ in range(7))]
+    assert [reader.status_code for reader in readers] == [200] * 8
+    assert client.get(path).status_code == 429
+    readers[-1].close()
+    assert client.get(path).status_code == 200
+    for reader in readers:
+        reader.close()
+
+
 def test_the_wording_for_a_hidden_collection_is_that_of_a_missing_one(client, services, keys):
     services.collections.create("secret")
     limited = bearer(keys.create("me", ["ask"], ["mine"]).key)

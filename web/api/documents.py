@@ -12,6 +12,7 @@ from ingest.documents import ChunkView, DeletionReceipt, DocumentPage, DocumentT
 from web.access import needs
 from web.api.common import Id, Name, PageQuery, Text, problems
 from web.api.described import binary, json_of, json_or_text, plain_text
+from web.api.names import clean_name
 from web.context import caller, services, state, visible
 from web.errors import NotAcceptedByHttp
 from web.replies import reply
@@ -138,7 +139,7 @@ def get_file(path: DocumentPath) -> Response:
         location,
         mimetype=media_type,
         as_attachment=media_type not in SHOWN_INLINE,
-        download_name=filename,
+        download_name=clean_name(filename),
         conditional=True,
         etag=document.sha256,
         max_age=0,

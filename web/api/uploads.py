@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from typing import Any, BinaryIO, cast
 
 from flask import Response, abort, request
@@ -15,11 +14,10 @@ from ingest.service import IncomingFile, JobView
 from web.access import needs
 from web.api.common import Body, Name, NewName, Text, problems
 from web.api.documents import documents_api
+from web.api.names import clean_name
 from web.context import caller, services, state
 from web.errors import NotAcceptedByHttp, validation_response
 from web.replies import reply
-
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Destination(Body):
@@ -137,7 +135,7 @@ def _from_files(key: str) -> JobView:
 
 
 def _store(upload: FileStorage, destination: Destination) -> IncomingFile:
-    name = _clean_name(upload.filename or "")
+    name = clean_name(upload.filename or "")
     limit = services().settings.max_file_mib * 2**20
     size = upload.stream.seek(0, io.SEEK_END)
     upload.stream.seek(0)
@@ -156,12 +154,6 @@ def _store(upload: FileStorage, destination: Destination) -> IncomingFile:
         tags=destination.tags,
         meta=destination.meta,
     )
-
-
-def _clean_name(name: str) -> str:
-    """A file's name, with its folders where a whole folder is uploaded; nothing in it can climb or confuse."""
-    parts = [part.strip() for part in CONTROL.sub("", name).replace("\\", "/").split("/")]
-    return "/".join(part for part in parts if part not in ("", ".", ".."))[-1000:] or "unnamed"
 
 
 def _destination(collection: str) -> str:

@@ -14,6 +14,10 @@ export class NewKey {
     this.first = false;
     this.places = byId("key-collections");
     form.addEventListener("change", () => {
+      const administers = this.#chosen("scope").includes("admin"); // which can't be limited
+      const [all, some] = form.elements.reach;
+      some.disabled = administers;
+      if (administers) all.checked = true;
       this.places.hidden = this.#reach() === "all";
     });
     form.addEventListener("submit", (event) => {
@@ -48,7 +52,7 @@ export class NewKey {
       const made = await call("/api/v1/keys", { method: "POST", json });
       if (this.first) await signIn(made.key);
       this.form.reset();
-      this.places.hidden = true;
+      this.form.dispatchEvent(new Event("change"));
       await showOnce(made);
       this.onMade();
     } catch (error) {
