@@ -116,6 +116,10 @@ class Settings(BaseSettings):
     # Ingestion
     parse_timeout_s: float = Field(120, gt=0, description="Seconds one file may take to parse.")
     parse_memory_mib: int = Field(2048, ge=128, description="Memory one file's parser may use, in MiB.")
+    ocr: Literal["auto", "off"] = Field(
+        "auto", description="`auto`: pages without usable text are recognised where the extra `ocr` is installed."
+    )
+    ocr_page_timeout_s: float = Field(120, gt=0, description="Seconds text recognition may take for one page.")
     max_file_mib: int = Field(200, ge=1, description="Largest file accepted, in MiB.")
     item_attempts: int = Field(3, ge=1, description="Times a file is tried before it is given up.")
     queue_url: str = Field(

@@ -27,7 +27,8 @@ class Parsed:
 
     `pages` holds `[start, end)` of each page in characters of `text`, in order, or nothing for a file without pages.
     `embedded` holds files inside the file; each becomes a document of its own. `has_headings` says that lines
-    beginning with `#` are headings (Markdown).
+    beginning with `#` are headings (Markdown). `unread_pages` are the numbers, from 1, of pages that show text which
+    the file does not hold as text.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Parsed:
     has_headings: bool = False
     meta: dict[str, str] = field(default_factory=dict)
     embedded: tuple[Embedded, ...] = ()
+    unread_pages: tuple[int, ...] = ()
 
 
 def bounded(files: Iterable[Embedded]) -> tuple[Embedded, ...]:

@@ -13,12 +13,15 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from folio.errors import IngestError
 from ingest import reasons
+from ingest.ocr import recognise
 from ingest.parsed import Parsed
 from ingest.parsers.registry import parse
 
@@ -32,8 +35,18 @@ PRELOAD = [
     "ingest.parsers.mail", "ingest.parsers.archive",
 ]  # fmt: skip
 
+_END = None  # what a child sends after its last answer
+
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(PRELOAD)
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What a child sends instead of an answer."""
+
+    reason: str
+    message: str
 
 
 def parse_in_child(path: Path, filename: str, media_type: str, *, timeout_s: float, memory_mib: int) -> Parsed:
@@ -49,57 +62,112 @@ def parse_in_child(path: Path, filename: str, media_type: str, *, timeout_s: flo
     Raises:
         IngestError: with the reason code that fits.
     """
+    answers = _answers(_parse, (path, filename, media_type), timeout_s, timeout_s, memory_mib)
+    with contextlib.closing(answers):
+        parsed: Parsed = next(answers)
+        return parsed
+
+
+def recognise_in_child(
+    path: Path, pages: Sequence[int], *, page_timeout_s: float, memory_mib: int
+) -> Generator[str, None, None]:
+    """The text of each of `pages` (numbers from 1) of a PDF, read from their pictures.
+
+    Args:
+        page_timeout_s: seconds a page may take; its first includes loading the models.
+        memory_mib: memory that recognition may use.
+
+    Raises:
+        IngestError: with the reason code that fits.
+    """
+    cpu_s = page_timeout_s * len(pages) * (os.cpu_count() or 1)
+    yield from _answers(recognise, (path, pages), page_timeout_s, cpu_s, memory_mib)
+
+
+def _answers(
+    work: Callable[..., Any], args: tuple[object, ...], timeout_s: float, cpu_s: float, memory_mib: int
+) -> Generator[Any, None, None]:
+    """What `work` gives in a child process, one answer after the other, each within `timeout_s`."""
     receiver, sender = _context.Pipe(duplex=False)
-    child = _context.Process(
-        target=_child, args=(sender, path, filename, media_type, timeout_s, memory_mib), daemon=True
-    )
+    child = _context.Process(target=_child, args=(sender, work, args, cpu_s, memory_mib), daemon=True)
     child.start()
     sender.close()
     try:
-        if not receiver.poll(timeout_s):
-            raise IngestError(reasons.TIMEOUT, f"The file was not read within {timeout_s:.0f} s.")
-        answer = receiver.recv()
+        while True:
+            if not receiver.poll(timeout_s):
+                raise IngestError(reasons.TIMEOUT, _too_slow(timeout_s))
+            answer = receiver.recv()
+            if isinstance(answer, _Failure):
+                raise IngestError(answer.reason, answer.message)
+            if answer is _END:
+                return
+            yield answer
     except EOFError as exc:
         child.join(5)
-        raise IngestError(reasons.CRASHED, "The parser crashed on this file; it may be damaged.") from exc
+        raise _death(child.exitcode, cpu_s, memory_mib) from exc
     finally:
         receiver.close()
         if child.is_alive():
             child.kill()
         child.join()
         child.close()
-    if isinstance(answer, Parsed):
-        return answer
-    reason, message = answer
-    raise IngestError(reason, message)
 
 
-def _child(sender: Connection, path: Path, filename: str, media_type: str, timeout_s: float, memory_mib: int) -> None:
-    _limit(timeout_s, memory_mib)
-    answer: Parsed | tuple[str, str]
+def _death(exit_code: int | None, cpu_s: float, memory_mib: int) -> IngestError:
+    """Why a child ended without a word."""
+    if exit_code == -signal.SIGXCPU:
+        return IngestError(reasons.TIMEOUT, _too_slow(cpu_s))
+    if exit_code == -signal.SIGKILL:  # by the kernel, short of memory: nobody else kills it before it has answered
+        return IngestError(reasons.MEMORY, _too_fat(memory_mib))
+    return IngestError(reasons.CRASHED, "The parser crashed on this file; it may be damaged.")
+
+
+def _too_slow(limit_s: float) -> str:
+    return f"The file was not read within {limit_s:.0f} s."
+
+
+def _too_fat(limit_mib: int) -> str:
+    return f"The file needs more than {limit_mib} MiB of memory to read."
+
+
+def _parse(path: Path, filename: str, media_type: str) -> Iterator[Parsed]:
+    yield parse(path, filename, media_type)
+
+
+def _child(sender: Connection, work: Callable[..., Any], args: tuple[object, ...], cpu_s: float, memory: int) -> None:
+    _limit(cpu_s, memory)
+    last: _Failure | None = _END
     try:
-        answer = parse(path, filename, media_type)
-        if len(answer.text) > MAX_TEXT_CHARS:
-            answer = (reasons.TOO_LARGE, f"The file holds more than {MAX_TEXT_CHARS:,} characters of text.")
+        for answer in work(*args):
+            sender.send(_bounded(answer))
     except IngestError as exc:
-        answer = (exc.reason, exc.message)
+        last = _Failure(exc.reason, exc.message)
     except MemoryError:
-        answer = (reasons.MEMORY, f"The file needs more than {memory_mib} MiB of memory to read.")
+        last = _Failure(reasons.MEMORY, _too_fat(memory))
     except FileNotFoundError:
-        answer = (reasons.MISSING, "The file is no longer there.")
+        last = _Failure(reasons.MISSING, "The file is no longer there.")
     except RecursionError:
-        answer = (reasons.CORRUPT, "The file is nested too deeply.")
+        last = _Failure(reasons.CORRUPT, "The file is nested too deeply.")
+    except BrokenPipeError:
+        return
     except Exception as exc:  # a parser's own surprise; the file is at fault, and only it fails
-        answer = (reasons.CORRUPT, f"The file can't be read ({type(exc).__name__}); it may be damaged.")
+        last = _Failure(reasons.CORRUPT, f"The file can't be read ({type(exc).__name__}); it may be damaged.")
     with contextlib.suppress(BrokenPipeError):
-        sender.send(answer)
+        sender.send(last)
     sender.close()
 
 
-def _limit(timeout_s: float, memory_mib: int) -> None:
+def _bounded(answer: Parsed | str) -> Parsed | str:
+    text = answer.text if isinstance(answer, Parsed) else answer
+    if len(text) > MAX_TEXT_CHARS:
+        raise IngestError(reasons.TOO_LARGE, f"The file holds more than {MAX_TEXT_CHARS:,} characters of text.")
+    return answer
+
+
+def _limit(cpu_s: float, memory_mib: int) -> None:
     """Take from this process what a parser does not need."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(timeout_s) + 1, int(timeout_s) + 2))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_s) + 1, int(cpu_s) + 2))
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 2**20, 256 * 2**20))
     if sys.platform == "linux":
         # RLIMIT_DATA counts what is really private and writable; address space alone would refuse thread stacks.

@@ -9,6 +9,7 @@ import pypdfium2.raw as pdfium_c
 from folio.errors import IngestError
 from ingest import reasons
 from ingest.parsed import Parsed, join_pages
+from ingest.parsers.pdf_quality import TextLayer, text_layer
 
 CJK = r"\u3000-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
 BROKEN_CJK_LINE = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
@@ -20,8 +21,10 @@ SOFT_MARKS = re.compile(r"[\ufffe\uffff\u00ad\u0000]")
 def parse_pdf(path: Path, filename: str) -> Parsed:
     """Text of a PDF. Lines broken inside a Chinese or Japanese sentence are joined again.
 
+    Pages whose text layer is missing or garbled are named in `unread_pages`; garbled text is left out.
+
     Raises:
-        IngestError: `encrypted`, `corrupt`, or `no_text` where no page has a text layer.
+        IngestError: `encrypted` or `corrupt`.
     """
     try:
         document = pypdfium2.PdfDocument(path)
@@ -34,34 +37,37 @@ def parse_pdf(path: Path, filename: str) -> Parsed:
     try:
         if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
             document.init_forms()
-        pages = [page_text(document, number) for number in range(len(document))]
+        pages = [read_page(document, number) for number in range(len(document))]
         title = (document.get_metadata_dict().get("Title") or "").strip()
     except pypdfium2.PdfiumError as exc:
         raise IngestError(reasons.CORRUPT, "The PDF is damaged: a page can't be read.") from exc
     finally:
         document.close()
-    if not any(page.strip() for page in pages):
-        raise IngestError(
-            reasons.NO_TEXT, "The PDF has no text layer (a scan?). Run text recognition on it and add the result."
-        )
-    text, spans = join_pages(pages)
-    return Parsed(text=text, title=title, pages=spans)
+    text, spans = join_pages([text for text, _ in pages])
+    unread = tuple(number for number, (_, is_unread) in enumerate(pages, start=1) if is_unread)
+    return Parsed(text=text, title=title, pages=spans, unread_pages=unread)
 
 
-def page_text(document: pypdfium2.PdfDocument, number: int) -> str:
-    """The text of page `number`, counted from 0, with form fields at its end."""
+def read_page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, bool]:
+    """The text of page `number`, counted from 0, with form fields at its end; whether it needs text recognition."""
     page = document[number]
     text_page = page.get_textpage()
     try:
         text = logical_text(text_page).replace("\r\n", "\n").replace("\r", "\n")
         fields = _field_values(document, page)
+        text = SOFT_MARKS.sub("", joined_lines(text)).strip()
+        layer = text_layer(page, text_page, text)
     finally:
         text_page.close()
         page.close()
-    text = SOFT_MARKS.sub("", HYPHENATED.sub("", text))
-    text = BROKEN_CJK_LINE.sub("", text).strip()
+    text = "" if layer is TextLayer.GARBLED else text
     missing = [value for value in fields if value not in text]
-    return "\n".join([text, *missing]) if missing else text
+    return "\n".join([text, *missing]) if missing else text, layer is not TextLayer.GOOD
+
+
+def joined_lines(text: str) -> str:
+    """The text with words and Chinese or Japanese sentences whole again that were broken at line ends."""
+    return BROKEN_CJK_LINE.sub("", HYPHENATED.sub("", text))
 
 
 def logical_text(text_page: pypdfium2.PdfTextPage) -> str:

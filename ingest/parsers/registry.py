@@ -96,6 +96,6 @@ def parse(path: Path, filename: str, media_type: str = "") -> Parsed:
     module, function, _ = PARSERS[suffix]
     parser: Callable[[Path, str], Parsed] = getattr(importlib.import_module(f"ingest.parsers.{module}"), function)
     parsed = _storable(parser(path, filename))
-    if not parsed.embedded and not re.search(r"\w", parsed.text):
+    if not parsed.embedded and not parsed.unread_pages and not re.search(r"\w", parsed.text):
         raise IngestError(reasons.NO_TEXT, "The file holds no text.")
     return parsed
