@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from retrieval.collections import Collections
     from retrieval.embedder import Embedder
     from retrieval.generations import Generations
+    from retrieval.rerank import Reranker
     from retrieval.search import Searcher
 
 
@@ -63,7 +64,18 @@ def build_embedder(settings: Settings) -> "Embedder":
         resolve_embedder(settings),
         device=settings.embedding_device,
         batch_size=settings.embedding_batch_size,
+        dimension=settings.embedding_dimension,
+        dtype=settings.embedding_dtype,
     )
+
+
+def build_reranker(settings: Settings) -> "Reranker | None":
+    """The reranking model of the settings, not yet loaded; None when there is none."""
+    from retrieval.rerank import CrossEncoderReranker
+
+    if not settings.reranker:
+        return None
+    return CrossEncoderReranker(settings.reranker, device=settings.embedding_device)
 
 
 def build_engine(settings: Settings) -> "Engine":
@@ -110,7 +122,7 @@ def build_services(
     catalog.migrate()
     embedder = embedder or build_embedder(settings)
     collections = Collections(catalog, embedder)
-    searcher = Searcher(catalog, embedder, settings)
+    searcher = Searcher(catalog, embedder, settings, build_reranker(settings))
     engine = engine or build_engine(settings)
     return Services(
         settings=settings,

@@ -52,7 +52,15 @@ class Settings(BaseSettings):
         description="`starter` (all-MiniLM-L6-v2), a hub name, or a local path of a sentence-transformers model.",
     )
     embedding_device: str = Field("auto", description="`auto`, `cpu`, `cuda`, or a torch device.")
-    embedding_batch_size: int = Field(32, ge=1, description="Chunks embedded at once.")
+    embedding_batch_size: int = Field(
+        32, ge=1, description="Chunks of usual length embedded at once; short ones go in larger batches."
+    )
+    embedding_dimension: int = Field(
+        0, ge=0, description="Components kept of each vector, for models trained to be cut (Matryoshka); 0 keeps all."
+    )
+    embedding_dtype: Literal["bfloat16", "float32"] = Field(
+        "bfloat16", description="Number format of the embedder's weights."
+    )
 
     # Chunking
     chunk_tokens: int = Field(

@@ -1,27 +1,23 @@
-"""Vectors for chunks: those of equal chunks come from the catalog, the rest are embedded, sorted by length."""
+"""Vectors for chunks: those of equal chunks come from the catalog, the rest are embedded."""
 
-import threading
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from sqlalchemy import select
 
 from folio.catalog import Catalog
 from folio.catalog.models import Chunk
+from ingest.batching import EmbeddingPool
 from ingest.chunking import ChunkSpan
-from retrieval.embedder import Embedder
 
 LOOKUP_BATCH = 500
-GROUP = 256  # chunks embedded between two reports of progress; a multiple of the model's batch
 
 
 class ChunkEmbedder:
     """Gives each chunk its vector: little-endian float16 bytes, L2-normalised."""
 
-    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
+    def __init__(self, catalog: Catalog, pool: EmbeddingPool) -> None:
         self._catalog = catalog
-        self._embedder = embedder
-        self._lock = threading.Lock()  # one file embeds at a time: two would only share the same cores
+        self._pool = pool
 
     def embed(
         self, collection_id: str, chunks: Sequence[ChunkSpan], progress: Callable[[int], None]
@@ -29,20 +25,16 @@ class ChunkEmbedder:
         """Vectors of `chunks`, in their order, and how many were taken from the catalog.
 
         Args:
-            progress: called with the number of chunks that have their vector.
+            progress: called with the number of chunks that have their vector; what it raises ends the call.
         """
-        known = self._known(collection_id, {chunk.embedded_sha256 for chunk in chunks})
-        reused = sum(chunk.embedded_sha256 in known for chunk in chunks)
-        fresh = {chunk.embedded_sha256: chunk.embedded for chunk in chunks if chunk.embedded_sha256 not in known}
-        by_length = sorted(fresh.items(), key=lambda entry: len(entry[1]))
+        keys = [chunk.embedded_sha256 for chunk in chunks]
+        known = self._known(collection_id, set(keys))
+        reused = sum(key in known for key in keys)
+        fresh = {key: chunk.embedded for key, chunk in zip(keys, chunks, strict=True) if key not in known}
         progress(reused)
-        for first in range(0, len(by_length), GROUP):
-            group = by_length[first : first + GROUP]
-            with self._lock:
-                vectors = self._embedder.embed_documents([text for _, text in group])
-            known |= {key: np.asarray(row, "<f2").tobytes() for (key, _), row in zip(group, vectors, strict=True)}
-            progress(min(len(chunks), reused + first + len(group)))
-        return [known[chunk.embedded_sha256] for chunk in chunks], reused
+        if fresh:
+            known |= self._pool.embed(fresh, lambda done: progress(reused + done))
+        return [known[key] for key in keys], reused
 
     def _known(self, collection_id: str, wanted: set[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}

@@ -102,13 +102,7 @@ class ItemProcessor:
         name = lease.title or lease.uri
         with self._parsing:
             progress.stage("parsing")
-            parsed = parse_in_child(
-                path,
-                name,
-                lease.media_type,
-                timeout_s=self._settings.parse_timeout_s,
-                memory_mib=self._settings.parse_memory_mib,
-            )
+            parsed = extract(path, name, lease.media_type, self._settings, lambda: progress.stage("parsing"))
             members = store_members(lease, parsed.embedded, self._storage)
             if parsed.embedded and not parsed.text.strip():
                 with self._writing:

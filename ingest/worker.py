@@ -1,6 +1,7 @@
 """The ingest worker: takes items from the queue until it is told to stop, and publishes index generations.
 
-It runs in a process of its own, never in the web server's. Two threads take items: one parses while the other embeds.
+It runs in a process of its own, never in the web server's. Many threads each bring one item to its end, most of them
+waiting for vectors, so that batches are filled from many documents while others are read.
 """
 
 import os
@@ -9,6 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from filelock import FileLock, Timeout
 
@@ -21,7 +23,8 @@ from ingest.queue import ItemQueue
 from retrieval.embedder import Embedder
 from retrieval.generations import Generations
 
-THREADS = 2
+AT_ONCE = 24  # documents between their taking and their commit; enough short ones to fill the batches of two streams
+FEEDERS = 2  # threads that listen to the queue
 SWEEP_S = 2.0
 PUBLISH_EVERY = 2000  # items between two generations while a long job runs
 
@@ -44,10 +47,12 @@ class Worker:
         self._processor = ItemProcessor(catalog, embedder, settings, self._leases)
         self._changed: dict[str, int] = {}
         self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(AT_ONCE)
 
     def run(self, stop: threading.Event, *, finished: Callable[[], bool] = lambda: False) -> None:
         """Work until `stop` is set or `finished` says so."""
-        consumer = self._queue.consumer(self._handle, workers=THREADS)
+        items = ThreadPoolExecutor(AT_ONCE, "item")
+        consumer = self._queue.consumer(lambda item_id: self._hand_over(items, item_id), workers=FEEDERS)
         consumer.start()
         try:
             while not stop.is_set() and not finished():
@@ -59,10 +64,21 @@ class Worker:
                 stop.wait(SWEEP_S if not waiting else SWEEP_S / 2)
         finally:
             consumer.stop(graceful=True)
+            items.shutdown()
+            self._processor.close()
             self._publish(everything=True)
 
+    def _hand_over(self, items: ThreadPoolExecutor, item_id: str) -> None:
+        """Give the item to a thread of its own, once one is free: what is not started stays in the queue."""
+        self._free.acquire()
+        items.submit(self._handle, item_id).add_done_callback(lambda _: self._free.release())
+
     def _handle(self, item_id: str) -> None:
-        collection_id = self._processor.process(item_id)
+        try:
+            collection_id = self._processor.process(item_id)
+        except Exception:  # the catalog can't be reached; the item is free again when its lease ends
+            log.exception("an item could not be worked on", item=item_id)
+            return
         if collection_id is not None:
             with self._lock:
                 self._changed[collection_id] = self._changed.get(collection_id, 0) + 1
