@@ -71,6 +71,7 @@ def status() -> Response:
 @needs("admin")
 def metrics() -> Response:
     """Figures for Prometheus."""
+    services().engine.health()  # looks at the engine, which brings its figures up to date
     return Response(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 
 
