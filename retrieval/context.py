@@ -25,9 +25,10 @@ class Assembled:
 
 @dataclass(frozen=True)
 class DocumentRanking:
-    """URIs of documents by their best chunk, best first: fused, and by each leg alone."""
+    """URIs of documents by their best chunk, best first: the ranking, without reranking, and by each leg alone."""
 
     fused: list[str]
+    not_reranked: list[str]
     dense: list[str]
     lexical: list[str]
 
@@ -121,8 +122,10 @@ def rank_documents(session: Session, ranked: Sequence[Ranked], depth: int) -> Do
 
     dense = sorted((item.scores.dense_rank, item.chunk_id) for item in ranked if item.scores.dense_rank)
     lexical = sorted((item.scores.lexical_rank, item.chunk_id) for item in ranked if item.scores.lexical_rank)
+    fused = sorted(ranked, key=lambda item: -item.scores.fused_score)
     return DocumentRanking(
         documents(item.chunk_id for item in ranked),
+        documents(item.chunk_id for item in fused),
         documents(chunk_id for _, chunk_id in dense),
         documents(chunk_id for _, chunk_id in lexical),
     )

@@ -31,9 +31,9 @@ def smooth(scores: Floats, vectors: Floats, dense_weight: float) -> Floats:
     totals = weights.sum(axis=1)
     means = np.where(totals > 0, weights @ scores[best] / np.maximum(totals, 1e-9), scores[best])
     smoothed = (1 - share) * scores[best] + share * means
-    result = np.minimum(scores, smoothed.min())
-    result[best] = smoothed
-    return np.asarray(result, dtype=np.float32)
+    result = scores.astype(np.float32)
+    result[best] = smoothed  # a mean of the best is never below the others
+    return result
 
 
 def _neighbourhood(vectors: Floats) -> Floats:

@@ -3,7 +3,7 @@
 import functools
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
@@ -24,8 +24,10 @@ from retrieval.generations import Generations
 from retrieval.language import query_language
 from retrieval.live import LiveIndex, Snapshot
 from retrieval.passages import Context, Filters, SearchResult, SearchTiming
+from retrieval.queries import fuse_rankings
 from retrieval.ranking import Question, Ranked, rank
 from retrieval.reading import read_texts
+from retrieval.rerank import Reranker, rerank
 from retrieval.stopwatch import Stopwatch
 from retrieval.stored_calibration import StoredCalibrations
 
@@ -58,12 +60,18 @@ class Searcher:
     """Searches every collection of a catalog; safe to use from many threads.
 
     Building it is cheap: the model and the indexes are opened at their first use, or by `warm`.
+
+    Args:
+        reranker: puts the best candidates in its own order; None leaves the fused order.
     """
 
-    def __init__(self, catalog: Catalog, embedder: Embedder, settings: Settings) -> None:
+    def __init__(
+        self, catalog: Catalog, embedder: Embedder, settings: Settings, reranker: Reranker | None = None
+    ) -> None:
         self._catalog = catalog
         self._embedder = embedder
         self._settings = settings
+        self._reranker = reranker
         self._generations = Generations(catalog, settings)
         self._live: dict[str, LiveIndex] = {}
         self._opening = threading.Lock()
@@ -90,6 +98,7 @@ class Searcher:
         self,
         query: str,
         *,
+        also: Sequence[str] = (),
         collection: str = DEFAULT_COLLECTION,
         top_k: int | None = None,
         filters: Filters = Filters(),  # noqa: B008 (immutable)
@@ -100,6 +109,7 @@ class Searcher:
 
         Args:
             query: a question or a few words, in any language.
+            also: further queries for it, its parts or other wordings; each is searched, and the rankings are fused.
             top_k: most passages to return; None means the setting.
             merge_neighbours: join chunks that stand next to each other into one passage.
             context: `section` widens each passage to the section it stands in.
@@ -111,7 +121,7 @@ class Searcher:
         """
         limit = top_k or self._settings.top_k
         for _ in range(OVERTAKEN_TRIES):
-            found = self._rank(query, collection, max(self._settings.candidates, 2 * limit), filters)
+            found = self._find((query, *also), collection, max(self._settings.candidates, 2 * limit), filters)
             with found.watch.time("fuse"), self._catalog.read() as session:
                 assembled = assemble(
                     session,
@@ -153,7 +163,7 @@ class Searcher:
             NotFound: there is no such collection.
             EmbedderMismatch: the collection was embedded by another model.
         """
-        found = self._rank(query, collection, max(self._settings.candidates, 2 * depth), filters)
+        found = self._find((query,), collection, max(self._settings.candidates, 2 * depth), filters)
         with self._catalog.read() as session:
             return rank_documents(session, found.ranked, depth)
 
@@ -190,10 +200,20 @@ class Searcher:
                 live.close()
             self._live.clear()
 
-    def _rank(self, query: str, collection: str, candidates: int, filters: Filters) -> _Found:
+    def _find(self, queries: Sequence[str], collection: str, candidates: int, filters: Filters) -> _Found:
+        """The first query is the question; it alone decides the weights shown and is what a reranker reads."""
+        watch = Stopwatch()
+        found = [self._rank(query, collection, candidates, filters, watch) for query in queries]
+        ranked = fuse_rankings([each.ranked for each in found])
+        if self._reranker is not None:
+            with watch.time("rerank"), self._catalog.read() as session:
+                texts = functools.partial(read_texts, session)
+                ranked = rerank(queries[0], ranked, self._reranker, self._settings.rerank_candidates, texts)
+        return replace(found[0], ranked=ranked)
+
+    def _rank(self, query: str, collection: str, candidates: int, filters: Filters, watch: Stopwatch) -> _Found:
         if not query.strip():
             raise EmptyQuestion("The question is empty. Write what you want to know.")
-        watch = Stopwatch()
         scope = self._scope(collection, filters)
         snapshot = self._index(scope.collection_id).snapshot(scope.sequence)
         language = query_language(query)
