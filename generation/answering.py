@@ -139,7 +139,7 @@ class Answerer:
     def _assemble(self, making: Making) -> Prompt:
         window = Window(
             self._engine.context_length(),
-            making.request.sampling.max_tokens or self._settings.answer_tokens,
+            (making.request.sampling.max_tokens or self._settings.answer_tokens) + self._settings.thinking_tokens,
             self._settings.prompt_margin_tokens,
         )
         count = self._engine.count_messages
@@ -158,6 +158,7 @@ class Answerer:
             prompt.messages,
             making.request.sampling,
             prompt.max_tokens,
+            thinking_tokens=min(self._settings.thinking_tokens, prompt.max_tokens),
             top_logprobs=REPORTED_ALTERNATIVES,
             affinity=making.request.conversation_id or making.collection_id,
         )
