@@ -94,6 +94,9 @@ class Settings(BaseSettings):
 
     # Answers
     answer_tokens: int = Field(320, ge=16, description="Most tokens an answer may have unless the request says.")
+    thinking_tokens: int = Field(
+        0, ge=0, description="Most tokens a reasoning model may think before the answer; 0 for models that don't."
+    )
     prompt_margin_tokens: int = Field(32, ge=0, description="Tokens of the context window kept free.")
     max_waiting: int = Field(32, ge=1, description="Requests waiting in the engine from which new ones get 429.")
     max_answers_per_key: int = Field(16, ge=0, description="Answers one API key may have in the making; 0: no limit.")
