@@ -9,6 +9,7 @@ import re
 from difflib import SequenceMatcher
 
 from generation import facts
+from generation.belonging import anothers, apart, opening_names
 from generation.reading import HAN, Clause, Reading
 from retrieval.analysis import terms
 
@@ -18,7 +19,8 @@ FEW_TERMS = 2  # a clause with fewer says nothing by itself
 _PASSIVE = re.compile(r"\bby\b|被|由")
 _BETWEEN_PARTIES = re.compile(r"[在于是由被把将对给了的和与\W\d]|击败|打败|战胜|发现|提出|超过|属于|导致|包含")
 _PRONOUN = re.compile(
-    r"^\s*(?:它|他|她|其|该|这|此|同年|同时|并|(?:it|its|he|she|his|her|they|their|this|these)\b)", re.IGNORECASE
+    r"^\s*(?:[\d年月日号]+[,，]\s*)?(?:它|他|她|其|该|这|此|同年|同时|并|(?:it|its|he|she|his|her|they|their|this|these)\b)",
+    re.IGNORECASE,
 )
 _FUNCTION = frozenset(
     "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
@@ -44,7 +46,7 @@ def misaligned(claim: Reading, source: Reading, question: Reading) -> str:
         )
         if problem:
             return problem
-    return _roles_swapped(claim, source)
+    return apart(claim, clauses, question) or _roles_swapped(claim, source)
 
 
 def _copied(claim: Reading, source: Reading, question: Reading) -> bool:
@@ -87,10 +89,14 @@ def _number_of_another(claim: Reading, told: Clause, clauses: list[Clause], ques
     if not added & told.read.values():
         return ""
     words = {term for term in claim.terms if not any(c.isdigit() for c in term)} - _numerals(claim)
-    here = len(words & told.read.terms)
+    here = words & told.read.terms
+    if len(added) > 1 and added <= told.read.values():
+        return ""  # "from 10 to 80 takes 18 minutes here and 41 there": the second half leaves its verb to the first
     for clause in clauses:
         others = clause.read.values() - claim.values()
-        if clause is not told and others and len(words & clause.read.terms) > here:
+        if clause is told or not others or len(words & clause.read.terms) <= len(here):
+            continue
+        if here <= clause.read.terms or anothers(told, claim):
             return "the number belongs to something else in the source"
     return ""
 
@@ -111,7 +117,7 @@ def _name_from_elsewhere(claim: Reading, told: Clause, clauses: list[Clause], qu
         holders = [clause for clause in before if name in clause.read.lowered]
         if holders:
             between = [clause for clause in before if clause.start > holders[-1].start] + [told]
-            taken = any(_opening_names(clause) - claim.names for clause in between)
+            taken = any(opening_names(clause) - claim.names for clause in between)
             wrong = taken and not _PRONOUN.match(told.read.text)
         else:
             wrong = bool(others) and any(name in clause.read.lowered for clause in after)
@@ -124,20 +130,17 @@ def _all_names(clauses: list[Clause]) -> set[str]:
     return {name for clause in clauses for name in clause.read.names}
 
 
-def _opening_names(clause: Clause) -> set[str]:
-    """Names in the subject's place; a possessive ("the league's") is not a subject."""
-    opening = clause.read.text[: max(12, len(clause.read.text) // 3)]
-    return facts.names(opening) - set(re.findall(r"(\w+)['’]s\b", opening.lower()))
-
-
 def _words_from_elsewhere(claim: Reading, told: Clause, source: Reading, question: Reading) -> str:
     """Chinese: characters from another clause in place of the telling clause's own subject."""
     if not HAN.search(claim.text):
         return ""
     runs = [run for run in _runs(claim.text, set(told.read.text) | _FUNCTION) if run not in question.text]
     foreign = [run for run in runs if run in source.text]
-    if not foreign or _PRONOUN.match(told.read.text):
+    if not foreign:
         return ""
+    if _PRONOUN.match(told.read.text):  # it refers to what stands before it
+        later = source.text.find(foreign[0]) > told.start
+        return f"the source says this of another than {foreign[0]!r}" if later else ""
     known = set(claim.text) | _FUNCTION
     if source.text.find(foreign[0]) > told.start:
         own = _runs(told.read.text, known)

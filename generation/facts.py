@@ -50,8 +50,9 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _CJK_NUMBER = re.compile(
-    rf"第?(?P<digits>{_CJK_NUMERAL})(?P<scale>万亿|万|亿)?(?P<unit>{_UNIT}|[个名位种座条届项支家部场集只所块倍章])"
-    rf"|第(?P<ordinal>{_CJK_NUMERAL})|百分之(?P<share>{_CJK_NUMERAL})"
+    rf"百分之(?P<share>{_CJK_NUMERAL})"
+    rf"|第?(?P<digits>{_CJK_NUMERAL})(?P<scale>万亿|万|亿)?(?P<unit>{_UNIT}|[个名位种座条届项支家部场集只所块倍章])"
+    rf"|第(?P<ordinal>{_CJK_NUMERAL})"
 )
 _WORD_NUMBER = re.compile(
     rf"\b(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?:[\s-](?P<scale>hundred|{_SCALES}))?"
@@ -82,7 +83,12 @@ _OPPOSITES = tuple(
         (r"\bfirst\b|第一|最早|首", r"\blast\b|最后|最晚"),
         (r"\blargest\b|\bbiggest\b|\bhighest\b|\bgreatest\b|\bmost\b|最大|最高|最多",
          r"\bsmallest\b|\blowest\b|\bleast\b|最小|最低|最少"),
-        (r"\bfaster\b|\bfastest\b|更快|最快", r"\bslower\b|\bslowest\b|更慢|最慢"),
+        (r"\bfaster\b|\bfastest\b|(?<![尽赶])快(?![乐要])", r"\bslower\b|\bslowest\b|慢"),
+        (r"\blonger\b|\blongest\b|长于|更长|最长", r"\bshorter\b|\bshortest\b|短于|更短|最短"),
+        (r"\bheavier\b|\bheaviest\b|重于|更重|最重", r"\blighter\b|\blightest\b|轻于|更轻|最轻"),
+        (r"\bolder\b|\boldest\b|早于|更早", r"\byounger\b|\byoungest\b|\bnewer\b|晚于|更晚"),
+        (r"\bupstream\b|上游", r"\bdownstream\b|下游"), (r"升[为到至]", r"降[为到至]"),
+        (r"\bcheaper\b|\bcheapest\b|更便宜", r"\bdearer\b|\bmore expensive\b|更贵"),
         (r"\bnorth", r"\bsouth"), (r"\beast", r"\bwest"), (r"北", r"南"), (r"东", r"西"),
         (r"\bwon\b|\bwins?\b|\bvictor|获胜|胜利|赢", r"\blost\b|\bloses?\b|\bdefeat of\b|失败|输"),
         (r"\ballow|\bpermit|允许", r"\bforbid|\bprohibit|\bban(?:s|ned)?\b|禁止"),

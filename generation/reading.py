@@ -12,7 +12,7 @@ _DATE = re.compile(r"[\d年月日号]|\b(?:in|on|of|January|February|March|April
                    r"November|December)\b", re.IGNORECASE)  # fmt: skip
 _WORD = re.compile(r"\w")
 _CLAUSE = re.compile(
-    r"(?<!\d)[,，](?!\d{3})|[,，](?!\d)|[;；()（）。！？]|[.!?](?=\s|$)|\b(?:while|whereas|but|and)\b|而(?!且)|但是?",
+    r"(?<!\d)[,，]|[,，](?!\d)|[;；()（）。！？]|[.!?](?=\s|$)|\b(?:while|whereas|but|and)\b|而(?!且)|但是?",
     re.IGNORECASE,
 )
 

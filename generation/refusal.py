@@ -59,14 +59,14 @@ class Signals:
 class Weights:
     """Of the logistic regression; a higher sum means: refuse."""
 
-    bias: float = 5.0
-    refuse_logit: float = 0.07
-    answer_logprob: float = -2.1
+    bias: float = 7.2
+    refuse_logit: float = 0.13
+    answer_logprob: float = 0.2
     supported: float = -0.7
-    coverage: float = -6.1
-    dense: float = -6.2
+    coverage: float = -7.0
+    dense: float = -3.6
     said_not_found: float = 1.2
-    names_missing: float = 2.0
+    names_missing: float = 0.44
 
 
 def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float:

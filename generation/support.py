@@ -6,6 +6,7 @@ passages are searched first; a claim that another passage supports is tied to th
 """
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,6 +27,9 @@ _FUNCTION_CHARACTERS = frozenset(
     "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
     "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
 )
+
+
+_SHARE = re.compile("百分之[〇零一二三四五六七八九十百两]+")  # a number, compared as such
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ def _characters_differ(claim: Reading, source: Reading, context: Reading, questi
     """Two Chinese characters in a row that neither span nor question has: a name or term from elsewhere."""
     known = set(source.text) | set(question.text) | _FUNCTION_CHARACTERS
     run = ""
-    for character in claim.text + " ":
+    for character in _SHARE.sub(" ", claim.text) + " ":
         if HAN.match(character) and character not in known:
             run += character
             continue
@@ -199,7 +203,7 @@ def _characters_differ(claim: Reading, source: Reading, context: Reading, questi
 
 def _subject_differs(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
     """What the claim takes from the question must be what the passage is about."""
-    restated = claim.terms & question.terms
+    restated = (claim.terms & question.terms) - _FUNCTION_CHARACTERS
     held = restated & (source.terms | context.terms)
     needed = CJK_SUBJECT_HELD if HAN.search(claim.text) else SUBJECT_HELD
     return "the passage is about something else" if len(held) < len(restated) * needed else ""

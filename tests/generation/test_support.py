@@ -7,7 +7,15 @@ import pytest
 
 from generation.support import SupportChecker
 
-CASES = [json.loads(line) for line in Path(__file__).with_name("adversarial.jsonl").read_text("utf-8").splitlines()]
+
+def _read(name: str) -> list:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()]
+
+
+CASES = _read("adversarial.jsonl")
+LATER_CASES = _read(
+    "adversarial_held_out.jsonl"
+)  # written when the rules were done; `docs/quality.md` has both figures
 
 
 def check(case, passage):
@@ -15,20 +23,22 @@ def check(case, passage):
     return SupportChecker(case["question"], passages).check(case["claim"], case["cited"])
 
 
+@pytest.mark.parametrize("written", [CASES, LATER_CASES], ids=["first", "later"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_false_claims_are_caught_and_true_ones_pass(language: str, passage) -> None:
-    cases = [case for case in CASES if case["language"] == language]
+def test_false_claims_are_caught_and_true_ones_pass(language: str, written: list, passage) -> None:
+    cases = [case for case in written if case["language"] == language]
     false = [case for case in cases if not case["supported"]]
     true = [case for case in cases if case["supported"]]
     caught = sum(not check(case, passage).supported for case in false)
     alarms = sum(not check(case, passage).supported for case in true)
     assert len(CASES) >= 120
+    assert len(LATER_CASES) >= 60
     assert caught / len(false) >= 0.9
     assert alarms / len(true) <= 0.1
 
 
 def test_a_true_claim_cited_to_the_wrong_passage_is_tied_to_the_right_one(passage) -> None:
-    cases = [case for case in CASES if case["kind"] == "wrong passage"]
+    cases = [case for case in CASES + LATER_CASES if case["kind"] == "wrong passage"]
     assert cases
     for case in cases:
         assert {e.n for e in check(case, passage).evidence} == {case["right"]}, case["claim"]
@@ -54,3 +64,21 @@ def test_numbers_in_other_words_and_scripts_are_the_same_number(passage) -> None
     checker = SupportChecker("Chinchilla 模型有多少参数？", [p])
     assert checker.check("Chinchilla 模型有70 billion个参数。", [1]).supported
     assert not checker.check("Chinchilla 模型有7亿个参数。", [1]).supported
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ("The port handled 41,000 tonnes of timber in 1857.", True),
+        ("The port handled 6,500 tonnes of slate in 1857.", True),
+        ("The port handled 6,500 tonnes of timber in 1857.", False),
+        ("Mira Kovac designed the casing.", False),
+        ("Dan Osei designed the casing.", True),
+    ],
+)
+def test_numbers_and_deeds_stay_with_what_they_belong_to(claim: str, holds: bool, passage) -> None:
+    p = passage(
+        "In 1857 the port handled 41,000 tonnes of timber, but only 6,500 tonnes of slate. "
+        "Mira Kovac designed the electrolyte; Dan Osei designed the casing."
+    )
+    assert SupportChecker("What is known?", [p]).check(claim, [1]).supported is holds
