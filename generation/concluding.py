@@ -37,7 +37,7 @@ def conclude(making: Making, *, refused: bool, model: str, conversation_id: str)
             prompt_tokens=making.usage.prompt_tokens,
             cached_tokens=making.usage.cached_tokens,
             completion_tokens=making.usage.completion_tokens,
-            thinking_tokens=making.thinking_pieces,
+            thinking_tokens=making.usage.thinking_tokens or making.thinking_pieces,
         ),
         timing=Timing(
             retrieval_ms=making.retrieval_ms,

@@ -16,16 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from folio.errors import ConfigurationError, EngineFailed, EngineNotReady, InvalidRequest, TooManyRequests
 from folio.tracing import span, trace_headers
 from generation.cancellation import Cancelled, current_cancellation
+from generation.chunks import tokens_of
 from generation.connection import chat_client, open_chat
-from generation.engine import (
-    Alternative,
-    EngineHealth,
-    EngineToken,
-    EngineUsage,
-    GenerationRequest,
-    Message,
-    TokenLogprob,
-)
+from generation.engine import EngineHealth, EngineToken, GenerationRequest, Message
 
 if TYPE_CHECKING:
     import openai
@@ -160,13 +153,11 @@ class Endpoint:
             self._in_flight += 1
         try:
             with span("engine", url=self.url) as traced, open_chat(self._client(), self._arguments(request)) as stream:
-                for chunk in stream:
-                    token = _token(chunk)
-                    if token is not None:
-                        if not started and traced is not None:
-                            traced.add_event("first token")  # what comes before is queue and prefill, then decode
-                        started, finished = True, finished or token.finish_reason is not None
-                        yield token
+                for token in tokens_of(stream):
+                    if not started and traced is not None:
+                        traced.add_event("first token")  # what comes before is queue and prefill, then decode
+                    started, finished = True, finished or token.finish_reason is not None
+                    yield token
             if not finished:  # the connection ended early without any error
                 raise self._broken(started=started)
         except (openai.OpenAIError, httpx2.HTTPError) as exc:
@@ -213,6 +204,8 @@ class Endpoint:
             "extra_body": {"top_k": sampling.top_k, "min_p": sampling.min_p},
             "extra_headers": trace_headers(),
         }
+        if request.thinking_tokens:
+            arguments["extra_body"]["thinking_token_budget"] = request.thinking_tokens
         if request.cache_salt:
             arguments["extra_body"]["cache_salt"] = request.cache_salt
         if sampling.seed is not None:
@@ -261,34 +254,6 @@ class Endpoint:
             "`folio serve` prints Ready (/readyz answers 200). Search works meanwhile.",
             retry_after_s=RETRY_AFTER_S,
         )
-
-
-def _token(chunk: Any) -> EngineToken | None:
-    """A chunk of the OpenAI stream as a token; None for one that says nothing."""
-    usage = _usage(chunk) if chunk.usage else None
-    if not chunk.choices:
-        return EngineToken(usage=usage) if usage else None
-    choice = chunk.choices[0]
-    extra = choice.delta.model_extra or {}
-    thinking = extra.get("reasoning") or extra.get("reasoning_content") or ""
-    logprobs = tuple(_logprob(entry) for entry in (choice.logprobs.content or ())) if choice.logprobs else ()
-    text = choice.delta.content or ""
-    if not (text or thinking or logprobs or choice.finish_reason or usage):
-        return None
-    return EngineToken(text, thinking, logprobs, choice.finish_reason, usage)
-
-
-def _logprob(entry: Any) -> TokenLogprob:
-    alternatives = tuple(Alternative(a.token, a.logprob) for a in entry.top_logprobs)
-    return TokenLogprob(entry.token, entry.logprob, alternatives)
-
-
-def _usage(chunk: Any) -> EngineUsage:
-    usage, timings = chunk.usage, (chunk.model_extra or {}).get("metrics") or {}
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens or 0) if details else 0
-    queue_ms = float(timings.get("queue_time_ms") or 0.0)
-    return EngineUsage(usage.prompt_tokens, cached, usage.completion_tokens, queue_ms)
 
 
 def _reason(exc: "openai.BadRequestError") -> str:

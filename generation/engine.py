@@ -38,6 +38,7 @@ class TokenLogprob:
 class EngineUsage:
     """Tokens as the engine counted them; `cached_tokens` of the prompt came from its prefix cache.
 
+    `thinking_tokens` are those of the completion that were reasoning; 0 where the engine does not tell them apart.
     `queue_ms` is how long the request waited in the engine's queue; 0 where the engine does not tell (it does when
     vLLM runs with `--enable-per-request-metrics`).
     """
@@ -46,6 +47,7 @@ class EngineUsage:
     cached_tokens: int
     completion_tokens: int
     queue_ms: float = 0.0
+    thinking_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class GenerationRequest:
 
     Args:
         max_tokens: most tokens to write, thinking included.
+        thinking_tokens: most of them that may be reasoning, for reasoning models; 0 sets no bound of its own.
         top_logprobs: alternatives to report for each token; 0 means no probabilities.
         json_schema: the reply must be JSON of this schema (structured output); None leaves it free.
         affinity: requests with the same value share a prompt prefix and go to the same server unless it is busier.
@@ -88,6 +91,7 @@ class GenerationRequest:
     messages: tuple[Message, ...]
     sampling: Sampling
     max_tokens: int
+    thinking_tokens: int = 0
     top_logprobs: int = 0
     json_schema: Mapping[str, Any] | None = None
     affinity: str = ""
