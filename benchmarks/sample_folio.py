@@ -6,6 +6,7 @@ A salt in each request decides which of them share the engine's prefix cache: wi
 
 import itertools
 import json
+import logging
 import sys
 import tempfile
 import threading
@@ -64,6 +65,7 @@ def sample_folio() -> Iterator[SampleFolio]:
     from web.app import create_app
 
     configure_logging(load_settings(log_level="WARNING"))
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
     with (
         borrowed_engine(load_settings(), announce=say) as engine_url,
         tempfile.TemporaryDirectory(prefix="folio-bench-") as folder,

@@ -131,10 +131,12 @@ def _rate(turns: Sequence[Turn]) -> float:
 
 
 def _again(folio: SampleFolio, question: str, **more: object) -> float | None:
-    """TTFT of a second question in the conversation as a share of the first's; None when it met other passages."""
+    """TTFT of the question asked again in the conversation, as a share of the first time's; None when it met other
+    passages. Asked again, because other words find other passages.
+    """
     folio.engine.salt = new_salt()
     first = ask_folio(folio, question, **more)
-    second = ask_folio(folio, f"Once more: {question}", conversation_id=first.done["conversation_id"], **more)
+    second = ask_folio(folio, question, conversation_id=first.done["conversation_id"], **more)
     places = [{(p["document_id"], p["start"]) for p in one.done["passages"]} for one in (first, second)]
     if places[0] != places[1]:
         say(f"left out, other passages were found: {question}")
