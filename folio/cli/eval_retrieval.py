@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from retrieval.embedder import Embedder
     from retrieval.evaluation.corpus import Split
     from retrieval.evaluation.datasets import EvalDocument, EvalSet
+    from retrieval.evaluation.runs import EvalRun
 
 
 @click.command()
@@ -23,21 +24,33 @@ if TYPE_CHECKING:
 @click.option("--withhold", is_flag=True, help="Leave documents marked `withheld` out of the index.")
 @click.option("--details", type=click.Path(dir_okay=False, path_type=Path), help="Write each question's figures here.")
 @click.option("--compare", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Details of another run.")
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots and failures.")
+@click.option("--reranker", help="Rerank with this cross-encoder, and show what it gains and costs.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def retrieval(
-    folder: Path, split: str, language: str, withhold: bool, details: Path | None, compare: Path | None, as_json: bool
+    folder: Path,
+    split: str,
+    language: str,
+    withhold: bool,
+    details: Path | None,
+    compare: Path | None,
+    report: Path | None,
+    reranker: str | None,
+    as_json: bool,
 ) -> None:
     """Measure retrieval on the judged questions of FOLDER. Your collections are not touched."""
-    from folio.services import build_embedder
+    from folio.services import build_embedder, build_reranker
     from retrieval.evaluation.corpus import searchable
     from retrieval.evaluation.datasets import read_set
     from retrieval.evaluation.measures import compare as compare_runs
     from retrieval.evaluation.measures import means, per_question
+    from retrieval.evaluation.report import render
     from retrieval.evaluation.runs import run_questions
 
     chosen, parsed = _with_texts(read_set(folder, split, language), withhold)
-    embedder = build_embedder(settings())
-    with searchable(chosen.documents, _splitter(embedder, parsed), embedder, settings()) as searcher:
+    chosen_settings = settings() if reranker is None else settings().model_copy(update={"reranker": reranker})
+    embedder, judge = build_embedder(chosen_settings), build_reranker(chosen_settings)
+    with searchable(chosen.documents, _splitter(embedder, parsed), embedder, chosen_settings, judge) as searcher:
         run = run_questions(searcher, chosen.questions)
     figures = per_question(chosen.questions, run.fused)
     summary: dict[str, object] = {
@@ -50,6 +63,8 @@ def retrieval(
         },
         "weights": run.weights,
     }
+    if judge is not None:
+        summary["reranker"] = _reranking(chosen, run, judge.name)
     if compare:
         other = json.loads(compare.read_text(encoding="utf-8"))
         first = {question: values["ndcg@10"] for question, values in other.items()}
@@ -66,11 +81,25 @@ def retrieval(
             for q in chosen.questions
         }
         details.write_text(json.dumps(per, ensure_ascii=False, indent=1), encoding="utf-8")
+    if report:
+        report.write_text(render(chosen, run, figures, summary), encoding="utf-8")
     if as_json:
         echo_json(summary)
     else:
         for name, value in summary.items():
             click.echo(f"{name}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")
+
+
+def _reranking(chosen: "EvalSet", run: "EvalRun", name: str) -> dict[str, object]:
+    """What the reranker gains over the same ranking without it, and the time it takes."""
+    from retrieval.evaluation.measures import compare, per_question
+
+    first, second = (
+        {question: values["ndcg@10"] for question, values in per_question(chosen.questions, ranked).items()}
+        for ranked in (run.not_reranked, run.fused)
+    )
+    times = sorted(run.rerank_ms.values())
+    return {"model": name, "p50_ms": times[len(times) // 2], "ndcg@10": asdict(compare(first, second))}
 
 
 def _with_texts(chosen: "EvalSet", withhold: bool) -> "tuple[EvalSet, dict[str, Parsed]]":

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from folio.cli.context import echo_json, services
+from folio.cli.context import echo_json, services, services_with_engine
 
 if TYPE_CHECKING:
+    from generation.expansion import Expansion
     from retrieval.passages import Passage, SearchResult
 
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 @click.option("--media-type", "media_types", multiple=True, help="Only this media type; may be repeated.")
 @click.option("--language", "languages", multiple=True, help="Only documents in this language; may be repeated.")
 @click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
+@click.option("--also", multiple=True, help="A further query for the same question; may be repeated.")
+@click.option(
+    "--expand",
+    type=click.Choice(["parts", "queries", "hyde"]),
+    help="Let the language model split the question, word it in other ways, or guess a passage to search for.",
+)
+@click.option("--section", is_flag=True, help="Widen each passage to the section it stands in.")
 @click.option("--explain", is_flag=True, help="Show each leg's rank and score and the weights of the fusion.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def search(
@@ -29,6 +37,9 @@ def search(
     media_types: tuple[str, ...],
     languages: tuple[str, ...],
     tags: tuple[str, ...],
+    also: tuple[str, ...],
+    expand: "Expansion | None",
+    section: bool,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -36,9 +47,17 @@ def search(
     from retrieval.passages import Filters
 
     filters = Filters(document_ids=documents, media_types=media_types, languages=languages, tags=tags)
+    also = (*also, *_expanded(query, expand))
     parts = services()
     try:
-        result = parts.searcher.search(query, collection=collection, top_k=top_k, filters=filters)
+        result = parts.searcher.search(
+            query,
+            also=also,
+            collection=collection,
+            top_k=top_k,
+            filters=filters,
+            context="section" if section else "passage",
+        )
     finally:
         parts.close()
     if as_json:
@@ -47,9 +66,23 @@ def search(
     for passage in result:
         _print(passage, explain)
     if explain:
+        for further in also:
+            click.echo(f"\nAlso searched for: {further}", nl=False)
         _print_summary(result)
     if not len(result):
         click.echo("Nothing found.")
+
+
+def _expanded(query: str, how: "Expansion | None") -> tuple[str, ...]:
+    if how is None:
+        return ()
+    from generation.expansion import expand
+
+    with services_with_engine() as parts:
+        try:
+            return expand(parts.engine, query, how)
+        finally:
+            parts.close()
 
 
 def _print(passage: "Passage", explain: bool) -> None:

@@ -17,6 +17,7 @@ from retrieval.embedder import Embedder
 from retrieval.evaluation.datasets import EvalDocument
 from retrieval.evaluation.vector_cache import VectorCache
 from retrieval.generations import Generations
+from retrieval.rerank import Reranker
 from retrieval.search import Searcher
 
 
@@ -36,7 +37,11 @@ Split = Callable[[EvalDocument], Sequence[Piece]]
 
 @contextmanager
 def searchable(
-    documents: Iterable[EvalDocument], split: Split, embedder: Embedder, settings: Settings
+    documents: Iterable[EvalDocument],
+    split: Split,
+    embedder: Embedder,
+    settings: Settings,
+    reranker: Reranker | None = None,
 ) -> Iterator[Searcher]:
     """A calibrated searcher over these documents in a temporary folder that is removed afterwards."""
     with TemporaryDirectory(prefix="folio-eval-") as folder:
@@ -46,7 +51,7 @@ def searchable(
         info = Collections(catalog, embedder).get_or_create(DEFAULT_COLLECTION)
         _write(catalog, info.id, list(documents), split, VectorCache(settings.cache_dir / "evaluation", embedder))
         Generations(catalog, temporary).publish(info.id)
-        searcher = Searcher(catalog, embedder, temporary)
+        searcher = Searcher(catalog, embedder, temporary, reranker)
         try:
             searcher.calibrate()
             yield searcher

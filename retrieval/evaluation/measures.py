@@ -10,7 +10,7 @@ from ir_measures import RR, R, Success, nDCG
 from retrieval.evaluation.datasets import EvalQuestion
 
 MEASURES = {"ndcg@10": nDCG @ 10, "recall@10": R @ 10, "recall@100": R @ 100, "mrr@10": RR @ 10, "hit@1": Success @ 1}
-NDCG_BY_K = (1, 3, 5, 10, 20, 50, 100)
+DEPTHS = (1, 3, 5, 10, 20, 50, 100)
 PERMUTATIONS = 10_000
 
 Run = Mapping[str, Sequence[str]]
@@ -43,11 +43,12 @@ def means(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([values[name] for values in figures.values()])) for name in MEASURES}
 
 
-def ndcg_by_k(questions: Sequence[EvalQuestion], run: Run) -> dict[int, float]:
-    """Mean nDCG at several depths."""
-    wanted = [nDCG @ k for k in NDCG_BY_K]
-    found = ir_measures.calc_aggregate(wanted, _qrels(questions), _scored(run))
-    return {k: float(found[nDCG @ k]) for k in NDCG_BY_K}
+def by_depth(questions: Sequence[EvalQuestion], run: Run) -> tuple[dict[int, float], dict[int, float]]:
+    """Mean nDCG and mean recall at several depths."""
+    found = ir_measures.calc_aggregate(
+        [measure @ k for k in DEPTHS for measure in (nDCG, R)], _qrels(questions), _scored(run)
+    )
+    return {k: float(found[nDCG @ k]) for k in DEPTHS}, {k: float(found[R @ k]) for k in DEPTHS}
 
 
 def compare(first: Mapping[str, float], second: Mapping[str, float]) -> Comparison:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,3 +84,27 @@ def open_searcher(library: Library, settings: Settings) -> Iterator[Callable[[],
 def searcher(open_searcher: Callable[[], Searcher]) -> Searcher:
     """A searcher over the library."""
     return open_searcher()
+
+
+@pytest.fixture
+def save_cross_encoder(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a tiny, untrained cross-encoder to a folder."""
+
+    def save(labels: int = 1) -> Path:
+        import torch
+        from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+        folder = tmp_path / f"cross-encoder-{labels}"
+        folder.mkdir()
+        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "tea", "coffee", "water", "?"]
+        (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+        BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
+            num_labels=labels,
+        )  # fmt: skip
+        BertForSequenceClassification(config).save_pretrained(folder)
+        return folder
+
+    return save

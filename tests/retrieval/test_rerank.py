@@ -1,7 +1,5 @@
 """Reranking by a cross-encoder made here: tiny, untrained, but whole."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,22 +8,6 @@ from retrieval.passages import StageScores
 from retrieval.ranking import Ranked
 from retrieval.rerank import CrossEncoderReranker, rerank
 from retrieval.search import Searcher
-
-
-def save_model(folder: Path, labels: int = 1) -> Path:
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "tea", "coffee", "water", "?"]
-    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
-        num_labels=labels,
-    )  # fmt: skip
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
 
 
 class ByLength:
@@ -72,8 +54,8 @@ def test_a_search_shows_the_rerankers_scores_and_keeps_the_fused_ranking_beside(
     assert documents.not_reranked == ["long.txt", "short.txt"]
 
 
-def test_any_cross_encoder_by_name_scores_pairs(tmp_path):
-    reranker = CrossEncoderReranker(str(save_model(tmp_path)), device="cpu")
+def test_any_cross_encoder_by_name_scores_pairs(save_cross_encoder):
+    reranker = CrossEncoderReranker(str(save_cross_encoder()), device="cpu")
     scores = reranker.score("the tea ?", ["the water", "coffee coffee", "tea"])
     assert scores.shape == (3,)
     assert len(set(scores.tolist())) == 3
@@ -81,8 +63,8 @@ def test_any_cross_encoder_by_name_scores_pairs(tmp_path):
     assert reranker.score("the tea ?", []).shape == (0,)
 
 
-def test_a_model_that_is_missing_or_no_reranker_is_a_clear_error(tmp_path):
+def test_a_model_that_is_missing_or_no_reranker_is_a_clear_error(save_cross_encoder, tmp_path):
     with pytest.raises(ModelMissing, match="FOLIO_RERANKER"):
-        CrossEncoderReranker(str(tmp_path)).score("?", ["text"])
+        CrossEncoderReranker(str(tmp_path / "none")).score("?", ["text"])
     with pytest.raises(ModelMissing, match="3 scores"):
-        CrossEncoderReranker(str(save_model(tmp_path, labels=3)), device="cpu").score("?", ["text"])
+        CrossEncoderReranker(str(save_cross_encoder(labels=3)), device="cpu").score("?", ["text"])
