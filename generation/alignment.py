@@ -14,6 +14,7 @@ from generation.reading import HAN, Clause, Reading
 from retrieval.analysis import terms
 
 COPIED = 0.8  # of the claim in one piece
+_PARTICLES = frozenset("de der den van von zu of the la le di da".split())
 FEW_TERMS = 2  # a clause with fewer says nothing by itself
 
 _PASSIVE = re.compile(r"\bby\b|被|由")
@@ -117,13 +118,23 @@ def _name_from_elsewhere(claim: Reading, told: Clause, clauses: list[Clause], qu
         holders = [clause for clause in before if name in clause.read.lowered]
         if holders:
             between = [clause for clause in before if clause.start > holders[-1].start] + [told]
-            taken = any(opening_names(clause) - claim.names for clause in between)
+            taken = any(_has_subject(clause) - claim.names for clause in between)
             wrong = taken and not _PRONOUN.match(told.read.text)
         else:
-            wrong = bool(others) and any(name in clause.read.lowered for clause in after)
+            wrong = bool(others) and any(name in clause.read.lowered and not _apposition(clause) for clause in after)
         if wrong:
             return f"the source says this of another than {name!r}"
     return ""
+
+
+def _has_subject(clause: Clause) -> set[str]:
+    """Its subject's names; a piece of a list ("and the Southeast") has none."""
+    return opening_names(clause) if len(clause.read.terms) > FEW_TERMS else set()
+
+
+def _apposition(clause: Clause) -> bool:
+    """Whether the clause is nothing but a name: "the Minister, Thomas Weber"."""
+    return all(word[:1].isupper() or word in _PARTICLES for word in clause.read.text.split())
 
 
 def _all_names(clauses: list[Clause]) -> set[str]:
@@ -163,7 +174,7 @@ def _roles_swapped(claim: Reading, source: Reading) -> str:
         if not 0 <= b_in < a_in:
             continue
         said, written = claim.lowered[a_at + len(a) : b_at], source.lowered[b_in + len(b) : a_in]
-        shared = set(terms(said)) & set(terms(written))
+        shared = set(terms(said)) & set(terms(written)) - set(terms(" ".join(claim.names)))
         if shared and bool(_PASSIVE.search(said)) == bool(_PASSIVE.search(written)):
             return "who did it and to whom is the other way round in the source"
     return ""

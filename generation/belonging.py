@@ -10,7 +10,6 @@ from generation import facts
 from generation.reading import HAN, Clause, Reading
 
 _COPULA = re.compile(r"是|由|为(?!了)")
-_DATED = frozenset({"year", ""})  # units of numbers that place a deed in time
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
 
 
@@ -96,7 +95,7 @@ def _word_of_anothers_clause(claim: Reading, clauses: list[Clause], question: Re
 
 def _word_with_its_own_number(claim: Reading, clauses: list[Clause], question: Reading) -> str:
     """`Begun in 1958, finished in 1963` is not `finished in 1958`."""
-    added = [number for number in claim.numbers if number.value not in question.values()]
+    added = [number for number in claim.numbers if number.value not in question.values() and _is_year(number)]
     for number in added:
         holding = [clause for clause in clauses if _holds(clause, number)]
         if not holding:
@@ -108,9 +107,13 @@ def _word_with_its_own_number(claim: Reading, clauses: list[Clause], question: R
             missing = {
                 t for t in _words(claim) & _words(clause.read) - here - question.terms - claim.names if len(t) > 1
             }
-            if clause not in holding and missing and _instead(clause, number, claim) and number.unit in _DATED:
+            if clause not in holding and missing and _instead(clause, number, claim):
                 return f"the source has another number for {min(missing)!r}"
     return ""
+
+
+def _is_year(number: facts.Number) -> bool:
+    return number.unit in ("year", "") and number.value == int(number.value) and 1000 <= number.value < 2200
 
 
 def _noun_before_another_number(claim: Reading, clauses: list[Clause]) -> str:

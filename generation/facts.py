@@ -67,7 +67,7 @@ _MONTH = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:not|cannot|never|neither|nor|none|nobody|nothing|without|unable|refus(?:ed|es) to|fail(?:ed|s) to)\b"
-    r"|\black(?:s|ed)?\b|n['’]t\b"
+    r"|\black(?:s|ed)?\b|n['’]t\b|\b(?:forbid|forbad|prohibit)\w*|\bban(?:s|ned)\b"
     r"|\bno\b(?!\.)|\bnon-"
     r"|不(?![仅但同过断久少妨管论止只])|没有?|未(?![来必])|无(?![论数线])|并非|绝非|毫无|从不|否认|拒绝|禁止",
     re.IGNORECASE,
