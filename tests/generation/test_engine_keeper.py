@@ -13,7 +13,7 @@ import pytest
 from folio.settings import Settings, load_settings
 from generation.vllm_keeper import EngineKeeper
 from generation.vllm_log import why_it_ended
-from generation.vllm_server import ServerCommand, engine_problem
+from generation.vllm_server import ServerCommand, engine_problem, server_command
 
 FAKE_ENGINE = """
 import http.server, sys, time
@@ -144,3 +144,23 @@ def test_settings_are_found_by_other_processes_only_while_serve_runs(tmp_path: P
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "engine.json").write_text('{"url": "x", "pid": 4194304, "problem": "old"}', encoding="utf-8")
     assert engine_problem(settings) == ""
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"engine_args": "--no-such-argument"}, "FOLIO_ENGINE_ARGS"),
+        ({"model": "nobody/no-such-model"}, "FOLIO_MODEL"),
+        ({"max_model_len": 10_000_000}, "FOLIO_MAX_MODEL_LEN"),
+    ],
+)
+def test_a_real_engine_that_can_not_start_says_what_to_change(tmp_path: Path, changes: dict, advice: str) -> None:
+    settings = load_settings(data_dir=tmp_path, **changes)
+    kept = EngineKeeper(settings, server_command(settings))
+    kept.child.start()
+    try:
+        assert tended(kept, lambda: problem(tmp_path) != "", timeout_s=240)
+    finally:
+        kept.child.stop()
+    assert advice in problem(tmp_path), (tmp_path / "logs" / "engine.log").read_text(encoding="utf-8")[-2000:]
