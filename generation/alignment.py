@@ -14,7 +14,7 @@ from generation.reading import HAN, Clause, Reading
 from retrieval.analysis import terms
 
 COPIED = 0.8  # of the claim in one piece
-_PARTICLES = frozenset("de der den van von zu of the la le di da".split())
+_PARTICLES = frozenset(["de", "der", "den", "van", "von", "zu", "of", "the", "la", "le", "di", "da"])
 FEW_TERMS = 2  # a clause with fewer says nothing by itself
 
 _PASSIVE = re.compile(r"\bby\b|被|由")

@@ -7,7 +7,7 @@ and the operating curve); `refusal_threshold` moves the point of operation.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from generation import facts
@@ -54,19 +54,24 @@ class Signals:
         """For the receipt."""
         return {name: float(value) for name, value in asdict(self).items()}
 
+    @classmethod
+    def of(cls, kept: Mapping[str, float]) -> "Signals":
+        """As a receipt kept them."""
+        return cls(**{**kept, "said_not_found": bool(kept["said_not_found"])})  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class Weights:
     """Of the logistic regression; a higher sum means: refuse."""
 
-    bias: float = 7.2
-    refuse_logit: float = 0.13
-    answer_logprob: float = 0.2
-    supported: float = -0.7
-    coverage: float = -7.0
-    dense: float = -3.6
+    bias: float = 7.4
+    refuse_logit: float = 0.12
+    answer_logprob: float = 0.24
+    supported: float = -0.9
+    coverage: float = -6.9
+    dense: float = -3.8
     said_not_found: float = 1.2
-    names_missing: float = 0.44
+    names_missing: float = 0.43
 
 
 def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float:

@@ -37,6 +37,9 @@ MAX_FILE_BYTES = 2**30
 @click.option(
     "--from", "earlier", type=click.Path(exists=True, path_type=Path), help="Figure these details again, ask nothing."
 )
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), help="With --from: decide the refusals again at this threshold."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def answers(
     folder: Path,
@@ -50,11 +53,13 @@ def answers(
     compare: Path | None,
     curve: bool,
     earlier: Path | None,
+    threshold: float | None,
     as_json: bool,
 ) -> None:
     """Measure answers on the questions of FOLDER. Your own collections are never touched."""
     from generation.evaluation.answers import changed, figures
     from generation.evaluation.curve import curve as operating_curve
+    from generation.evaluation.curve import decided_again
     from generation.evaluation.questions import load_questions
 
     if earlier is not None:
@@ -62,6 +67,8 @@ def answers(
     else:
         chosen = load_questions(folder, split=split, language=language, withhold=withhold).sample(limit)
         scores = _ask(chosen, top_k, concurrency, details)
+    if threshold is not None:
+        scores = decided_again(scores, threshold)
     result = {"set": folder.name, "withheld": withhold, "language": language or None, **figures(scores)}
     if curve:
         result["curve"] = [point.model_dump() for point in operating_curve(scores)]

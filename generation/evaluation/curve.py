@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from generation.evaluation.answers import AnswerScore
+from generation.refusal import Signals, refusal_probability
 
 THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
 
@@ -28,6 +29,24 @@ def curve(scores: Sequence[AnswerScore], thresholds: Sequence[float] = THRESHOLD
     """What would have been answered at each threshold; nothing is asked again. Failed questions are left out."""
     kept = [s for s in scores if not s.error]
     return [_point(kept, threshold) for threshold in thresholds] if kept else []
+
+
+def decided_again(scores: Sequence[AnswerScore], threshold: float) -> list[AnswerScore]:
+    """Outcomes that were kept without refusing (`FOLIO_REFUSAL_THRESHOLD=1`), decided by today's weights.
+
+    What the model itself refused stays refused.
+    """
+    return [_decided(s, threshold) if s.signals and s.sentences else s for s in scores]
+
+
+def _decided(s: AnswerScore, threshold: float) -> AnswerScore:
+    probability = refusal_probability(Signals.of(s.signals))
+    decided: dict[str, object] = {"refusal_probability": probability, "refused": probability > threshold}
+    if probability > threshold:
+        decided |= dict.fromkeys(("exact_match", "f1", "cmrc_f1", "contains", "quote_contains"), 0.0)
+        decided |= {"cited": False, "right_document": False, "sentences": 0, "supported": 0, "checked": []}
+        decided |= {"citations": 0, "right_citations": 0}
+    return s.model_copy(update=decided)
 
 
 def _point(scores: Sequence[AnswerScore], threshold: float) -> CurvePoint:

@@ -87,3 +87,30 @@ def test_passages_of_a_conversation_keep_their_places(passage) -> None:
     before = [shown_passage(item) for item in number(first)]
     again = keep_places([first[2], first[0], first[1]], before)
     assert [(item.n, item.passage.text) for item in again] == [(item.n, item.passage.text) for item in number(first)]
+
+
+def test_the_sentences_closest_to_the_question_stand_beside_it(passage) -> None:
+    one = passage("The bridge is red. The bridge opened in 1932 after six years.", n=1, title="Bridge")
+    other = passage("Cats sleep a lot. They purr.", n=2, title="Cats")
+    last = render("When was the bridge opened?", [one, other], [])[-1].content
+    pointed = last.partition("Sentences closest to the question:")[2].splitlines()
+    assert pointed[1:3] == ["[1] The bridge is red.", "[1] The bridge opened in 1932 after six years."]
+    assert pointed[-1] == "Question: When was the bridge opened?"
+    assert "purr" not in "".join(pointed)
+
+
+def test_a_chinese_question_is_instructed_in_chinese(passage) -> None:
+    messages = render("桥是什么时候开通的？", [passage("这座桥1932年开通。")], [])
+    assert "根据资料" in messages[0].content
+    assert "最接近的句子" in messages[-1].content
+
+
+def test_the_next_turn_begins_as_the_last_one_did(passage) -> None:
+    """What the engine's prefix cache can reuse: instruction and passages, byte for byte."""
+    passages = [passage("The bridge opened in 1932.", n=1), passage("It is 503 metres long.", n=2)]
+    first = render("When did the bridge open?", passages, [])
+    second = render("How long is it?", passages, [Turn("When did the bridge open?", "In 1932 [1].")], "How long?")
+    assert second[0] == first[0]
+    shared = first[1].content.index("</source>\n\nSentences")
+    assert second[1].content[:shared] == first[1].content[:shared]
+    assert second[1].content.startswith("<source>")
