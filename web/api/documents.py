@@ -6,7 +6,7 @@ from flask import Response, request, send_file
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
-from folio.errors import NotFound
+from folio.errors import InvalidRequest, NotFound
 from ingest.boxes import Box
 from ingest.documents import ChunkView, DeletionReceipt, DocumentPage, DocumentText, DocumentView
 from web.access import needs
@@ -76,6 +76,8 @@ class TextQuery(BaseModel):
 def list_documents(query: DocumentsQuery) -> Response:
     """List documents, page by page."""
     visible(query.collection)
+    if query.cursor:
+        _check_cursor(query.cursor, query.collection)
     page = services().documents.list(
         query.collection, query=query.query, limit=query.limit, cursor=query.cursor or None
     )
@@ -164,6 +166,20 @@ def delete_document(path: DocumentPath) -> Response:
         caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.uri
     )
     return reply(receipt)
+
+
+def _check_cursor(document_id: str, collection: str) -> None:
+    """Pages go on from a document of the list itself, never from one that the caller may not know of.
+
+    Raises:
+        InvalidRequest: the cursor is none of this collection's documents.
+    """
+    try:
+        known = own_document(document_id).collection == collection
+    except NotFound:
+        known = False
+    if not known:
+        raise InvalidRequest("The cursor is not one that this list gave. Begin again without it.")
 
 
 def own_document(document_id: str) -> DocumentView:

@@ -4,7 +4,7 @@ from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
-from folio.errors import NotFound
+from folio.errors import InvalidRequest, NotFound
 from ingest.service import JobView
 from web.access import needs
 from web.api.common import Id, Name, Text, problems
@@ -41,6 +41,8 @@ class JobsQuery(BaseModel):
 def list_jobs(query: JobsQuery) -> Response:
     """List jobs, newest first."""
     wanted: list[str | None] = [visible(query.collection)] if query.collection is not None else _visible_collections()
+    if query.cursor:
+        _check_cursor(query.cursor)
     jobs = services().ingestion.jobs
     found = [job for name in wanted for job in jobs(name, limit=query.limit, before=query.cursor or None)]
     items = sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)[: query.limit]
@@ -78,6 +80,13 @@ def _visible_collections() -> list[str | None]:
     """The collections a limited caller may see; `[None]`, meaning all, for everyone else."""
     limited = caller().collections
     return [None] if limited is None else [*sorted(limited)]
+
+
+def _check_cursor(job_id: str) -> None:
+    try:
+        _own_job(job_id)
+    except NotFound as exc:
+        raise InvalidRequest("The cursor is not one that this list gave.") from exc
 
 
 def _own_job(job_id: str) -> JobView:
