@@ -7,7 +7,9 @@ from sqlalchemy import and_, delete, insert, or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Document, IndexChange, IngestItem, IngestJob, now
+from folio.catalog.models import Chunk, Collection, Document, IndexChange, IngestItem, IngestJob, now
+from folio.errors import IngestError
+from ingest import reasons
 from ingest.chunking import ChunkSpan
 from ingest.jobs import settle
 from ingest.lease import Lease, LostLease
@@ -35,6 +37,7 @@ class NewDocument:
     reused: int
     members: Members = field(default_factory=Members)
     reading: str = ""
+    embedding_fingerprint: str = ""
 
 
 def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: FileStorage) -> str:
@@ -49,24 +52,25 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: F
         LostLease: the item was cancelled or taken over; nothing was written.
     """
     with catalog.write() as session:
-        item = _held_item(session, lease)
+        item = held_item(session, lease)
         lock_changes(session, lease.collection_id)
+        _require_model(session, lease.collection_id, new.embedding_fingerprint)
         document = _present(session, lease)
         if document is not None and _overtaken(session, item, document.id):
-            _finish(session, item, "unchanged", document.id, OVERTAKEN)
+            finish_item(session, item, "unchanged", document.id, OVERTAKEN)
             return document.id
         replaced = {document.sha256} if document is not None else set()
         document = _document(session, lease, new, document)
         session.flush()
         session.execute(delete(Chunk).where(Chunk.document_id == document.id))
         rows = [
-            _chunk_row(lease.collection_id, document.id, ordinal, chunk, vector)
+            chunk_row(lease.collection_id, document.id, ordinal, chunk, vector)
             for ordinal, (chunk, vector) in enumerate(zip(new.chunks, new.vectors, strict=True))
         ]
         session.execute(insert(Chunk), rows)
         session.add(IndexChange(collection_id=lease.collection_id, document_id=document.id, kind="upsert"))
         replaced |= replace_members(session, lease, new.members)
-        _finish(session, item, "done", document.id, _what_happened(document))
+        finish_item(session, item, "done", document.id, _what_happened(document))
         item.chunks_total = item.chunks_done = len(rows)
         item.chunks_reused = new.reused
         document_id = document.id
@@ -82,11 +86,11 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: 
         IngestError: `too_large`.
     """
     with catalog.write() as session:
-        item = _held_item(session, lease)
+        item = held_item(session, lease)
         lock_changes(session, lease.collection_id)
         gone = replace_members(session, lease, members)
         said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
-        _finish(session, item, "done", "", said)
+        finish_item(session, item, "done", "", said)
     release(catalog, storage, gone)
 
 
@@ -100,13 +104,27 @@ def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str) 
         LostLease: the item was cancelled or taken over.
     """
     with catalog.write() as session:
-        item = _held_item(session, lease)
+        item = held_item(session, lease)
         document = _present(session, lease)
         if document is None or document.sha256 != sha256 or document.reading != reading:
             return False
         document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
-        _finish(session, item, "unchanged", document.id)
+        finish_item(session, item, "unchanged", document.id)
         return True
+
+
+def _require_model(session: Session, collection_id: str, fingerprint: str) -> None:
+    """A collection that was moved to another model takes no more vectors of the old one."""
+    bound_to = select(Collection.embedding_model, Collection.embedding_fingerprint).where(
+        Collection.id == collection_id
+    )
+    model, wanted = session.execute(bound_to).one()
+    if fingerprint and wanted != fingerprint:
+        raise IngestError(
+            reasons.OTHER_MODEL,
+            f"The collection is embedded with {model!r} now. Set FOLIO_EMBEDDING_MODEL to it, restart the worker "
+            "and try the file again.",
+        )
 
 
 def _present(session: Session, lease: Lease) -> Document | None:
@@ -129,10 +147,18 @@ def _overtaken(session: Session, item: IngestItem, document_id: str) -> bool:
 
 
 def _what_happened(document: Document) -> str:
-    return "" if document.version == 1 else f"Replaced version {document.version - 1} of this document."
+    said = [f"Replaced version {document.version - 1} of this document."] if document.version > 1 else []
+    if unread := document.meta.get("pages_without_text"):
+        said.append(f"Pages without readable text (scans?): {unread}.")
+    return " ".join(said)
 
 
-def _held_item(session: Session, lease: Lease) -> IngestItem:
+def held_item(session: Session, lease: Lease) -> IngestItem:
+    """The item of a lease, locked.
+
+    Raises:
+        LostLease: it was cancelled or taken over.
+    """
     item = session.get(IngestItem, lease.item_id, with_for_update=True)
     if item is None or item.state != "running" or item.worker != lease.worker:
         raise LostLease(lease.item_id)
@@ -154,9 +180,8 @@ def _document(session: Session, lease: Lease, new: NewDocument, document: Docume
     return document
 
 
-def _chunk_row(
-    collection_id: str, document_id: str, ordinal: int, chunk: ChunkSpan, vector: bytes
-) -> dict[str, object]:
+def chunk_row(collection_id: str, document_id: str, ordinal: int, chunk: ChunkSpan, vector: bytes) -> dict[str, object]:
+    """A chunk as the catalog keeps it."""
     return {
         "collection_id": collection_id, "document_id": document_id, "ordinal": ordinal, "start": chunk.start,
         "end": chunk.end, "page_start": chunk.page_start, "page_end": chunk.page_end,
@@ -165,7 +190,8 @@ def _chunk_row(
     }  # fmt: skip
 
 
-def _finish(session: Session, item: IngestItem, state: str, document_id: str, said: str = "") -> None:
+def finish_item(session: Session, item: IngestItem, state: str, document_id: str, said: str = "") -> None:
+    """Close an item, and its job with it when it is the last; `said` is told to the reader of the job."""
     item.state, item.stage, item.document_id, item.finished_at = state, "", document_id, now()
     item.reason_code, item.reason = "", said
     session.flush()

@@ -24,6 +24,8 @@ from ingest.members import store_members
 from ingest.parsers.registry import media_type_of
 from ingest.progress import ItemProgress, Progress
 from ingest.reading import reading_fingerprint
+from ingest.site import Site
+from ingest.site_items import walk_site
 from ingest.sources import is_url
 from ingest.storage import FileStorage
 from retrieval.embedder import Embedder
@@ -46,6 +48,7 @@ class ItemProcessor:
     def __init__(self, catalog: Catalog, embedder: Embedder, settings: Settings, leases: Leases) -> None:
         self._catalog = catalog
         self._settings = settings
+        self._embedder = embedder
         self._leases = leases
         self._storage = FileStorage(settings.files_dir)
         self._reading = reading_fingerprint(settings)
@@ -89,6 +92,10 @@ class ItemProcessor:
         self._progress.close()
 
     def _ingest(self, lease: Lease, progress: ItemProgress) -> None:
+        site = Site.of(lease.uri)
+        if site is not None:
+            walk_site(self._catalog, lease, site, self._storage, self._settings, lambda: progress.stage("reading"))
+            return
         lease, path = self._bytes(lease)
         with self._writing:
             if commit_unchanged(self._catalog, lease, lease.sha256, self._reading):
@@ -123,7 +130,7 @@ class ItemProcessor:
         media_type = media_type_of(name, lease.media_type)
         document = NewDocument(
             title, media_type, language, lease.sha256, lease.size_bytes, parsed, chunks, vectors, reused,
-            members, self._reading,
+            members, self._reading, self._embedder.fingerprint,
         )  # fmt: skip
         with self._writing:
             commit_document(self._catalog, lease, document, self._storage)

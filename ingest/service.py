@@ -16,10 +16,12 @@ from folio.catalog import Catalog
 from folio.catalog.models import Collection, IdempotencyRecord, IngestItem, IngestJob, now
 from folio.errors import Conflict, InvalidRequest, NotFound
 from folio.settings import Settings
+from ingest.fetch import check_url
 from ingest.jobs import LISTED_ITEMS, SHOWN_ITEMS, UNFINISHED, describe_job, page_items
 from ingest.parsers.registry import media_type_of
 from ingest.queue import ItemQueue
 from ingest.reading import reading_fingerprint
+from ingest.site import Site
 from ingest.sources import FoundFile, collect_paths, is_url
 from ingest.storage import FileStorage, hash_file
 from ingest.submission import require_files, write_job
@@ -132,7 +134,11 @@ class Ingestion:
         created_by: str = "",
         idempotency_key: str = "",
     ) -> JobView:
-        """Make a job of one address; the worker fetches it."""
+        """Make a job of one address; the worker fetches it. A site's pages come by `Site(...).uri` as the address.
+
+        Raises:
+            InvalidRequest: it could never be fetched.
+        """
         file = self._url_file(url, tags=list(tags), meta=meta or {})
         return self.submit(collection, [file], source=url, created_by=created_by, idempotency_key=idempotency_key)
 
@@ -266,6 +272,8 @@ class Ingestion:
 
     @staticmethod
     def _url_file(url: str, *, tags: list[str] | None = None, meta: dict[str, str] | None = None) -> IncomingFile:
+        site = Site.of(url)
+        check_url(site.url if site else url)
         return IncomingFile(
             uri=url, title=url, media_type="", sha256="", size_bytes=0, tags=tags or [], meta=meta or {}
         )

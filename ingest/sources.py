@@ -21,8 +21,8 @@ class FoundFile:
 
 
 def is_url(source: str) -> bool:
-    """Whether a source is a web address."""
-    return source.lower().startswith(("http://", "https://"))
+    """Whether a source is a web address, or a site written as `ingest.site` writes it."""
+    return source.lower().startswith(("http://", "https://", "crawl:", "sitemap:"))
 
 
 def collect_paths(sources: Sequence[str]) -> Iterator[FoundFile]:

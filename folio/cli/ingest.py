@@ -23,14 +23,29 @@ WATCH_S = 5.0
 @click.option("--dry-run", is_flag=True, help="Only say what would be added, changed, left alone or deleted.")
 @click.option("--delete-missing", is_flag=True, help="Delete documents below the named folders whose file is gone.")
 @click.option("--watch", is_flag=True, help="Go on: look again every few seconds until interrupted.")
+@click.option(
+    "--crawl", type=int, metavar="DEPTH", help="Of addresses: also the pages of the site, so many links deep."
+)
+@click.option("--sitemap", is_flag=True, help="Of addresses: the pages that the site's map names.")
+@click.option("--max-pages", type=int, default=200, show_default=True, help="Pages taken of one site at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print the finished job as JSON.")
 def ingest(
-    sources: tuple[str, ...], collection: str, dry_run: bool, delete_missing: bool, watch: bool, as_json: bool
+    sources: tuple[str, ...],
+    collection: str,
+    dry_run: bool,
+    delete_missing: bool,
+    watch: bool,
+    crawl: int | None,
+    sitemap: bool,
+    max_pages: int,
+    as_json: bool,
 ) -> None:
     """Add SOURCES (files, folders, globs, http addresses) to a collection; unchanged files cost nothing."""
     from folio.cli.context import echo_json, services
     from ingest.comparison import compare
 
+    if crawl is not None or sitemap:
+        sources = _as_sites(sources, None if sitemap else crawl, max_pages)
     parts = services()
     while True:
         files = parts.ingestion.collect(sources, store=not dry_run)
@@ -57,6 +72,18 @@ def ingest(
         raise IngestError(
             "files_failed", f"{job.files.failed} of {job.files.total} files failed; the rest are searchable."
         )
+
+
+def _as_sites(sources: tuple[str, ...], depth: int | None, max_pages: int) -> tuple[str, ...]:
+    from ingest.site import Site
+
+    is_address = [source.lower().startswith(("http://", "https://")) for source in sources]
+    if not any(is_address):
+        raise click.UsageError("--crawl and --sitemap are for http and https addresses; none is named.")
+    return tuple(
+        Site(source, depth, max_pages).uri if is_page else source
+        for source, is_page in zip(sources, is_address, strict=True)
+    )
 
 
 def _ingest(parts: "Services", collection: str, files: list["IncomingFile"], sources: tuple[str, ...]) -> "JobView":

@@ -1,15 +1,18 @@
 """What ingestion's tests share: the parts on one temporary Folio, and documents put together by hand."""
 
 import io
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 
 from folio.catalog import Catalog
 from folio.settings import Settings
+from ingest import fetch as fetching
 from ingest.chunking import ChunkSpan
 from ingest.commit import NewDocument, commit_document
 from ingest.documents import Documents
@@ -101,3 +104,39 @@ def folio(catalog, settings, embedder):
         catalog, settings, ingestion, documents, searcher, generations, collections, counting, work
     )  # fmt: skip
     searcher.close()
+
+
+class QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """A client that hangs up is what some tests are about."""
+
+
+@pytest.fixture
+def serve(monkeypatch) -> Iterator[Callable[[type[BaseHTTPRequestHandler]], str]]:
+    """Serves a handler under the name `public.test`; every other name is checked as always."""
+    servers = []
+    really_public = fetching.public_address
+
+    def resolve(host, port, *args, **options):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    def start(handler: type[BaseHTTPRequestHandler]) -> str:
+        server = QuietServer(("127.0.0.1", 0), handler)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        servers.append((server, thread))
+        return f"http://public.test:{server.server_port}"
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(
+        fetching,
+        "public_address",
+        lambda host, port: "127.0.0.1" if host == "public.test" else really_public(host, port),
+    )
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        server.server_close()
+        thread.join()

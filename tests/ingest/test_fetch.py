@@ -1,14 +1,15 @@
 """Only the public web is fetched."""
 
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+import time
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from folio.errors import IngestError, InvalidRequest
-from ingest import fetch as fetching
-from ingest.fetch import check_url, fetch, public_address
+from ingest.fetch import WebFile, check_url, fetch, public_address
+from ingest.parsers.registry import suffix_of
+from ingest.service import Ingestion
 from ingest.storage import FileStorage
 
 INSIDE = ["127.0.0.1", "10.0.0.8", "192.168.1.1", "169.254.169.254", "::1", "fe80::1", "::ffff:10.0.0.1", "0.0.0.0"]
@@ -42,40 +43,50 @@ def test_other_schemes_are_refused_at_once(url):
         check_url(url)
 
 
-class Site(BaseHTTPRequestHandler):
-    """`/page` has text, `/away` leads inside, `/private` is closed to robots, `/large` is too large."""
+@pytest.mark.parametrize("host", [*INSIDE, "localhost", "printer.local", "metadata.google.internal", "a.localhost."])
+def test_addresses_inside_are_refused_when_they_are_submitted(host, catalog, settings):
+    ingestion = Ingestion(catalog, settings, None)
+    with pytest.raises(InvalidRequest, match="public"):
+        ingestion.submit_url("default", f"http://{f'[{host}]' if ':' in host else host}/secret")
+
+
+class Page(BaseHTTPRequestHandler):
+    """`/page` has text, `/away` leads inside, `/round` to itself, `/private` is closed to robots,
+    `/large` is too large, `/drip` never ends.
+    """
+
+    robots = (200, b"User-agent: *\nDisallow: /private\nDisallow: /*?print")
 
     def do_GET(self):
-        body = {"/robots.txt": b"User-agent: *\nDisallow: /private", "/large": b"x" * 5000}.get(self.path, b"hello")
-        self.send_response(302 if self.path == "/away" else 200)
-        self.send_header("Location", "http://inside.test/secret")
+        body = {"/robots.txt": self.robots[1], "/large": b"x" * 5000}.get(self.path, b"hello")
+        moved = {"/away": "http://inside.test/secret", "/file": "file:///etc/passwd", "/round": "/round"}
+        self.send_response(302 if self.path in moved else self.robots[0] if self.path == "/robots.txt" else 200)
+        self.send_header("Location", moved.get(self.path, ""))
         self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(body)))
+        if self.path != "/drip":
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        while self.path == "/drip":
+            self.wfile.write(b".")
+            time.sleep(0.05)
 
     def log_message(self, *args):
         pass
 
 
 @pytest.fixture
-def site(monkeypatch):
-    """A server that counts as public under the name `public.test`; every other name is checked as always."""
-    with HTTPServer(("127.0.0.1", 0), Site) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        resolve_to(monkeypatch, "127.0.0.1")
-        monkeypatch.setattr(
-            fetching,
-            "public_address",
-            lambda host, port: "127.0.0.1" if host == "public.test" else public_address(host, port),
-        )
-        yield f"http://public.test:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def site(serve):
+    return serve(Page)
 
 
-@pytest.mark.parametrize(("path", "reason"), [("/away", "refused"), ("/private", "refused"), ("/large", "too_large")])
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/away", "refused"), ("/file", "refused"), ("/private", "refused"), ("/page?print=1", "refused"),
+        ("/large", "too_large"), ("/round", "fetch_failed"),
+    ],
+)  # fmt: skip
 def test_redirects_inside_closed_pages_and_floods_are_refused(site, tmp_path, path, reason):
     with pytest.raises(IngestError) as refused:
         fetch(f"{site}{path}", FileStorage(tmp_path), max_bytes=1000)
@@ -85,3 +96,34 @@ def test_redirects_inside_closed_pages_and_floods_are_refused(site, tmp_path, pa
 def test_a_page_is_fetched_and_kept(site, tmp_path):
     fetched = fetch(f"{site}/page", FileStorage(tmp_path), max_bytes=1000)
     assert FileStorage(tmp_path).path(fetched.sha256).read_bytes() == b"hello"
+
+
+def test_a_server_that_drips_its_page_is_given_up_in_time(site, tmp_path):
+    began = time.monotonic()
+    with pytest.raises(IngestError) as given_up:
+        fetch(f"{site}/drip", FileStorage(tmp_path), max_bytes=10**6, total_s=0.5)
+    assert given_up.value.reason == "fetch_failed"
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(("robots", "reason"), [((404, b"Disallow: /"), None), ((503, b""), "fetch_failed")])
+def test_a_site_without_rules_is_open_and_one_that_cannot_give_them_is_left_alone(serve, tmp_path, robots, reason):
+    site = serve(type("Ruled", (Page,), {"robots": robots}))
+    if reason is None:
+        assert fetch(f"{site}/page", FileStorage(tmp_path), max_bytes=1000).size_bytes == 5
+    else:
+        with pytest.raises(IngestError) as refused:
+            fetch(f"{site}/page", FileStorage(tmp_path), max_bytes=1000)
+        assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type", "suffix"),
+    [
+        ("/", "text/html", "html"), ("/", "", "html"), ("/show.php", "text/html", "html"),
+        ("/paper", "application/pdf", "pdf"), ("/x.py", "text/plain", "py"), ("/notes", "text/plain", "txt"),
+        ("/a.docx", "application/octet-stream", "docx"), ("/picture.png", "image/png", ""), ("/x", "image/png", ""),
+    ],
+)  # fmt: skip
+def test_the_kind_of_what_was_fetched_is_what_the_server_says(path, media_type, suffix):
+    assert suffix_of(WebFile(f"http://a.org{path}", b"", media_type).filename) == suffix
