@@ -4,9 +4,11 @@ Every call is JSON that the engine is held to by a schema and that is validated 
 and time, and see only the collection and the filters of the request. What they find joins the passages.
 """
 
+import itertools
 import json
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Literal
 
@@ -63,7 +65,7 @@ class Agent:
         deadline = time.monotonic() + MAX_SECONDS
         while len(steps) < MAX_STEPS and time.monotonic() < deadline:
             began = time.perf_counter()
-            call = self._choose(query, found, steps)
+            call = self._choose(query, found, steps, deadline)
             if call is None or call.tool == "answer" or any(_same(call, step) for step in steps):
                 break
             result = self._run(call, request, found)
@@ -73,8 +75,10 @@ class Agent:
             )
         return tuple(found), steps
 
-    def _choose(self, query: str, found: Sequence[Passage], steps: Sequence[AgentStep]) -> ToolCall | None:
-        """The model's next call; None when what it wrote is not one."""
+    def _choose(
+        self, query: str, found: Sequence[Passage], steps: Sequence[AgentStep], deadline: float
+    ) -> ToolCall | None:
+        """The model's next call; None when what it wrote by the deadline is not one."""
         seen = "\n".join(f"- {p.title}: {neutralise(p.text[:SHOWN_CHARACTERS])}" for p in found)
         done = "\n".join(f"- {s.tool}({s.arguments['argument']}): {neutralise(s.result)}" for s in steps)
         text = f"Passages so far:\n{seen}\n\nCalls so far:\n{done or '- none'}\n\nQuestion: {neutralise(query)}"
@@ -84,7 +88,10 @@ class Agent:
             CALL_TOKENS,
             json_schema=ToolCall.model_json_schema(),
         )
-        written = "".join(token.text for token in self._engine.stream_chat(generation))
+        written = ""
+        with closing(self._engine.stream_chat(generation)) as stream:  # type: ignore[type-var]  # a generator
+            for token in itertools.takewhile(lambda _: time.monotonic() < deadline, stream):
+                written += token.text
         try:
             return ToolCall.model_validate(json.loads(written))
         except (ValidationError, json.JSONDecodeError):

@@ -28,7 +28,7 @@ _CAUSES = (
         "FOLIO_MAX_MODEL_LEN is more than the model was made for. Lower it.",
     ),
     (
-        re.compile(r"not a valid model identifier|Repository Not Found|Can't load the configuration of|is not a local"),
+        re.compile(r"not a valid model identifier|Repository Not Found|couldn't connect to .{0,80} to load the files"),
         "The engine can't find the model. Set FOLIO_MODEL to a folder or a hub name that it can reach.",
     ),
     (

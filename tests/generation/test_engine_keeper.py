@@ -125,6 +125,8 @@ def test_a_reason_of_an_earlier_start_is_not_told_again(tmp_path: Path) -> None:
         ("ValueError: To serve at least one request, 4.0 GiB KV cache is needed, which is larger", "KV cache"),
         ("ERROR: [Errno 98] error while attempting to bind: address already in use", "FOLIO_ENGINE_PORT"),
         ("api_server.py: error: unrecognized arguments: --no-such-thing", "FOLIO_ENGINE_ARGS"),
+        ("User-specified max_model_len (9) is greater than the derived max_model_len (8)", "FOLIO_MAX_MODEL_LEN"),
+        ("OSError: We couldn't connect to 'https://huggingface.co' to load the files, and", "FOLIO_MODEL"),
         ("OSError: nobody/nothing is not a local folder and is not a valid model identifier", "FOLIO_MODEL"),
     ],
 )
@@ -152,7 +154,6 @@ def test_settings_are_found_by_other_processes_only_while_serve_runs(tmp_path: P
     [
         ({"engine_args": "--no-such-argument"}, "FOLIO_ENGINE_ARGS"),
         ({"model": "nobody/no-such-model"}, "FOLIO_MODEL"),
-        ({"max_model_len": 10_000_000}, "FOLIO_MAX_MODEL_LEN"),
     ],
 )
 def test_a_real_engine_that_can_not_start_says_what_to_change(tmp_path: Path, changes: dict, advice: str) -> None:
