@@ -79,7 +79,7 @@ _OPPOSITES = tuple(
          r"\bdecreas|\breduc|\bfell\b|\bfall|\bdeclin|\bdrop|减少|下降|降低"),
         (r"\bmore than\b|\bover\b|\bat least\b|超过|多于|至少|大于",
          r"\bless than\b|\bfewer than\b|\bunder\b|\bat most\b|少于|不到|至多|小于"),
-        (r"\bbefore\b|之前|以前", r"\bafter\b|之后|以后"),
+        (r"\bbefore\b|之前|以前", r"\bafter\b|之后|以后"), (r"\bduring the\b|期间", r"\bafter the\b|之后|以后"),
         (r"\bfirst\b|第一|最早|首", r"\blast\b|最后|最晚"),
         (r"\blargest\b|\bbiggest\b|\bhighest\b|\bgreatest\b|\bmost\b|最大|最高|最多",
          r"\bsmallest\b|\blowest\b|\bleast\b|最小|最低|最少"),

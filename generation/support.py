@@ -16,19 +16,21 @@ from generation.alignment import misaligned
 from generation.prompt import NumberedPassage
 from generation.reading import HAN, Reading
 from generation.sentences import Span, split_sentences
-from retrieval.analysis import terms
+from retrieval.analysis import question_terms, terms
 
 NEW_TERMS_COVERED = 0.6  # of what the claim adds to the question; below it paraphrase and invention look alike
 CJK_NEW_TERMS_COVERED = 0.5  # pairs of characters break at every rewording
 CLAIM_COVERED = 0.4
 SUBJECT_HELD = 0.5  # of the words that the claim repeats from the question
-CJK_SUBJECT_HELD = 0.2
+CJK_SUBJECT_HELD = 0.4
 _FUNCTION_CHARACTERS = frozenset(
     "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
     "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
 )
 
 
+ECHO = 0.9  # of the question's terms; a claim that has them and adds none says only what was asked
+_ASKS = re.compile(r"\b(?:what|who|whom|whose|which|when|where|why|how)\b|[哪谁何几]|什么|多少|怎", re.IGNORECASE)
 _SHARE = re.compile("百分之[〇零一二三四五六七八九十百两]+")  # a number, compared as such
 
 
@@ -78,6 +80,8 @@ class SupportChecker:
         read = Reading.of(claim)
         if not read.terms:
             return Verdict(reason="says nothing that could be checked")
+        if self._echoes(read):
+            return Verdict(reason="only repeats the question")
         best_reason, best_overlap = "no passage says this", 0.0
         found: list[Evidence] = []
         for candidate in self._candidates:
@@ -89,6 +93,13 @@ class SupportChecker:
         if not found:
             return Verdict(reason=best_reason)
         return Verdict(evidence=tuple(_choose(found, cited)))
+
+    def _echoes(self, claim: Reading) -> bool:
+        asked = self._question.terms
+        adds = claim.terms - asked - _FUNCTION_CHARACTERS
+        return bool(asked and not adds and _ASKS.search(self._question.text)) and (
+            len(claim.terms & asked) >= ECHO * len(asked - _question_words(self._question))
+        )
 
     def _compare(self, claim: Reading, candidate: _Candidate) -> tuple[float, str]:
         """How much of the claim the candidate holds (0 to 1), and what speaks against it, if anything."""
@@ -119,6 +130,11 @@ class SupportChecker:
         if not asked:
             return 0.0
         return (len(asked & source.terms) + 0.5 * len(asked & (context.terms - source.terms))) / len(asked)
+
+
+def _question_words(question: Reading) -> set[str]:
+    """The question's terms that only ask."""
+    return set(terms(question.text)) - set(question_terms(question.text))
 
 
 def _choose(found: Sequence[Evidence], cited: Sequence[int]) -> Iterator[Evidence]:

@@ -82,3 +82,16 @@ def test_numbers_and_deeds_stay_with_what_they_belong_to(claim: str, holds: bool
         "Mira Kovac designed the electrolyte; Dan Osei designed the casing."
     )
     assert SupportChecker("What is known?", [p]).check(claim, [1]).supported is holds
+
+
+def test_an_answer_that_only_repeats_the_question_is_not_supported(passage) -> None:
+    p = passage("Jamukha supported the traditional Mongolian aristocracy. The bridge at Sall is longer than the tower.")
+    assert not SupportChecker("Who did Jamukha support?", [p]).check("Jamukha did support.", [1]).supported
+    assert (
+        SupportChecker("Did Jamukha support the aristocracy?", [p])
+        .check("Jamukha supported the aristocracy.", [1])
+        .supported
+    )
+    assert (
+        SupportChecker("Which is longer, the bridge or the tower?", [p]).check("The bridge is longer.", [1]).supported
+    )
