@@ -47,10 +47,10 @@ def retrieval(
     from retrieval.evaluation.report import render
     from retrieval.evaluation.runs import run_questions
 
-    chosen, parsed = _with_texts(read_set(folder, split, language), withhold)
+    chosen, parsed = read_texts(read_set(folder, split, language), withhold)
     chosen_settings = settings() if reranker is None else settings().model_copy(update={"reranker": reranker})
     embedder, judge = build_embedder(chosen_settings), build_reranker(chosen_settings)
-    with searchable(chosen.documents, _splitter(embedder, parsed), embedder, chosen_settings, judge) as searcher:
+    with searchable(chosen.documents, splitter(embedder, parsed), embedder, chosen_settings, judge) as searcher:
         run = run_questions(searcher, chosen.questions)
     figures = per_question(chosen.questions, run.fused)
     summary: dict[str, object] = {
@@ -102,7 +102,7 @@ def _reranking(chosen: "EvalSet", run: "EvalRun", name: str) -> dict[str, object
     return {"model": name, "p50_ms": times[len(times) // 2], "ndcg@10": asdict(compare(first, second))}
 
 
-def _with_texts(chosen: "EvalSet", withhold: bool) -> "tuple[EvalSet, dict[str, Parsed]]":
+def read_texts(chosen: "EvalSet", withhold: bool) -> "tuple[EvalSet, dict[str, Parsed]]":
     """The set with the text of its files read, and what each document parsed to."""
     from ingest.parsed import Parsed
     from ingest.parsers.registry import is_supported, parse
@@ -125,7 +125,7 @@ def _with_texts(chosen: "EvalSet", withhold: bool) -> "tuple[EvalSet, dict[str, 
     return replace(chosen, documents=tuple(documents)), parsed
 
 
-def _splitter(embedder: "Embedder", parsed: "dict[str, Parsed]") -> "Split":
+def splitter(embedder: "Embedder", parsed: "dict[str, Parsed]") -> "Split":
     """Ingestion's own chunker, with the chunk size of the settings."""
     from ingest.chunking import Chunker
     from retrieval.evaluation.corpus import Piece
