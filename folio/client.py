@@ -97,9 +97,12 @@ class Folio:
             files = [("files", (Path(p).name, open_files.enter_context(Path(p).open("rb")))) for p in paths]
             return self._submit(data={"collection": collection, "tags": list(tags)}, files=files)
 
-    def ingest_url(self, url: str, collection: str = "default") -> Json:
-        """Fetch a page or file and return the job that adds it."""
-        return self._submit(json={"url": url, "collection": collection})
+    def ingest_url(self, url: str, collection: str = "default", **site: Any) -> Json:
+        """Fetch a page or file and return the job that adds it.
+
+        Pages of its site come too with `crawl={"depth": 1, "max_pages": 200}` or `sitemap={"max_pages": 200}`.
+        """
+        return self._submit(json={"url": url, "collection": collection, **site})
 
     def ingest_text(self, title: str, text: str, collection: str = "default") -> Json:
         """Add a text and return the job that does."""

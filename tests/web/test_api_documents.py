@@ -61,8 +61,27 @@ def test_a_text_and_an_address_are_taken_too(client, services):
 
 
 @pytest.mark.parametrize(
+    ("site", "uri"),
+    [
+        ({"crawl": {"depth": 2, "max_pages": 9}}, "crawl:2:9:https://example.com/"),
+        ({"crawl": {}}, "crawl:1:200:https://example.com/"),
+        ({"sitemap": {}}, "sitemap:200:https://example.com/"),
+    ],
+)
+def test_a_site_is_taken_by_its_links_or_its_map(client, services, site, uri):
+    sent = client.post("/api/v1/documents", json={"url": "https://example.com/", **site})
+    assert sent.status_code == 202
+    assert services.ingestion.job(sent.json["job_id"]).items[0].uri == uri
+
+
+@pytest.mark.parametrize(
     "body",
     [
+        {"url": "https://example.com/", "crawl": {}, "sitemap": {}},
+        {"url": "https://example.com/", "crawl": {"depth": 99}},
+        {"url": "https://example.com/", "sitemap": {"max_pages": 0}},
+        {"url": "https://example.com/", "sitemap": {"depth": 1}},
+        {"title": "a text is no site", "text": "a", "crawl": {}},
         {"url": "file:///etc/passwd"},
         {"url": "ftp://example.com"},
         {"text": "no title"},

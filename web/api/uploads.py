@@ -11,6 +11,7 @@ from werkzeug.datastructures import FileStorage
 from folio.errors import Forbidden, InvalidRequest
 from ingest.parsers.registry import media_type_of
 from ingest.service import IncomingFile, JobView
+from ingest.site import LARGEST_SITE, MAX_DEPTH, MAX_PAGES, Site
 from web.access import needs
 from web.api.common import Body, Name, NewName, Text, problems
 from web.api.documents import documents_api
@@ -28,10 +29,37 @@ class Destination(Body):
     meta: dict[str, Text] = Field(default_factory=dict, max_length=50, description="Own facts, for filters.")
 
 
+class SiteMap(Body):
+    """The pages that a site's map names."""
+
+    max_pages: int = Field(MAX_PAGES, ge=1, le=LARGEST_SITE)
+
+
+class Crawl(SiteMap):
+    """A page and the pages of its site that it links to, `depth` links deep."""
+
+    depth: int = Field(1, ge=0, le=MAX_DEPTH)
+
+
 class FromUrl(Destination):
-    """A page or file to fetch."""
+    """A page or file to fetch; with `crawl` or `sitemap` (one of them), further pages of its site."""
 
     url: str = Field(max_length=2000, pattern=r"^https?://[^\x00]+$")
+    crawl: Crawl | None = None
+    sitemap: SiteMap | None = None
+
+    @property
+    def address(self) -> str:
+        """What ingestion takes: the address, or a site's.
+
+        Raises:
+            InvalidRequest: both ways through a site are asked for.
+        """
+        if self.crawl and self.sitemap:
+            raise InvalidRequest("Send `crawl` or `sitemap`, not both.")
+        if self.crawl:
+            return Site(self.url, self.crawl.depth, self.crawl.max_pages).uri
+        return Site(self.url, None, self.sitemap.max_pages).uri if self.sitemap else self.url
 
 
 class FromText(Destination):
@@ -110,7 +138,7 @@ def _from_json(key: str) -> JobView:
         "idempotency_key": key,
     }
     if isinstance(body, FromUrl):
-        return services().ingestion.submit_url(collection, body.url, **common)
+        return services().ingestion.submit_url(collection, body.address, **common)
     return services().ingestion.submit_text(collection, body.title, body.text, **common)
 
 

@@ -38,7 +38,11 @@ def test_an_address_is_added_by_its_form(folio, open_page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".job").first).to_contain_text("1 of 1 ready")
     expect(field).to_have_value("")
-    assert folio.services.ingestion.uris == ["https://example.org/page.html"]
+    field.fill("https://example.org/docs/")
+    page.get_by_label("How much of the site").select_option("and the pages it links to")
+    page.keyboard.press("Enter")
+    expect(page.locator(".job")).to_have_count(2)
+    assert folio.services.ingestion.uris == ["https://example.org/page.html", "crawl:1:200:https://example.org/docs/"]
 
 
 def test_a_folder_keeps_its_paths(folio, open_page, tmp_path) -> None:

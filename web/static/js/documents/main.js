@@ -51,10 +51,13 @@ byId("pick-url").addEventListener("click", (event) => {
   if (!form.hidden) byId("url").focus();
 });
 
+/** How much of a site comes with an address. */
+const REACH = { page: {}, links: { crawl: { depth: 1 } }, deep: { crawl: { depth: 2 } }, sitemap: { sitemap: {} } };
+
 byId("url-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
-    const { job_id: id } = await call("/api/v1/documents", { method: "POST", json: { url: byId("url").value, collection: collections.name } });
+    const { job_id: id } = await call("/api/v1/documents", { method: "POST", json: { url: byId("url").value, collection: collections.name, ...REACH[byId("url-reach").value] } });
     byId("url").value = "";
     jobs.follow(id);
   } catch (error) {
