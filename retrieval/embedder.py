@@ -20,6 +20,7 @@ from retrieval.declared import declared_dimension
 from retrieval.embedding_model import (
     DEFAULT_MAX_TOKENS,
     DOCUMENT_PROMPTS,
+    QUERY_PROMPTS,
     TokenCounter,
     open_model,
     single_threaded_pool,
@@ -88,6 +89,8 @@ class SentenceTransformerEmbedder:
         batch_size: texts of usual length embedded at once; short ones go in larger batches.
         dimension: components kept of each vector, for models trained to be cut (Matryoshka); 0 keeps all.
         dtype: torch type of the weights, `bfloat16` or `float32`.
+        query_prompt: what to put before questions; empty for the model's own prompt, if it has one.
+        document_prompt: what to put before passages, likewise.
     """
 
     def __init__(
@@ -99,6 +102,8 @@ class SentenceTransformerEmbedder:
         batch_size: int = 32,
         dimension: int = 0,
         dtype: str = "bfloat16",
+        query_prompt: str = "",
+        document_prompt: str = "",
     ) -> None:
         self.name = name
         self._path = path
@@ -106,10 +111,14 @@ class SentenceTransformerEmbedder:
         self._batch_size = batch_size
         self._dimension = dimension
         self._dtype = dtype
+        self._query_prompt = query_prompt
+        self._document_prompt = document_prompt
         self._lock = threading.Lock()
         self._loaded: SentenceTransformer | None = None
         self._counting: TokenCounter | None = None
         self._streams: ThreadPoolExecutor | None = None
+        # A question is too short to be shared by cores, and waiting for one that is busy costs ten times what it saves.
+        self._questions: ThreadPoolExecutor | None = None
         self._fingerprint = ""
 
     def load(self) -> "SentenceTransformer":
@@ -143,15 +152,17 @@ class SentenceTransformerEmbedder:
         self._counting = token_counter(model.tokenizer)
         if model.device.type == "cpu":
             self._streams = single_threaded_pool(_cores())
+            self._questions = single_threaded_pool(_cores())
         return model
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the weights' and configuration's bytes (of a hub model, its name) and of what cuts vectors."""
+        """SHA-256 of the weights' and configuration's bytes (of a hub model, its name) and of settings that matter."""
         if not self._fingerprint:
             whole = _fingerprint(self._path)
-            kept = f"{whole}:{self._dimension}" if self._dimension else ""
-            self._fingerprint = hashlib.sha256(kept.encode()).hexdigest() if kept else whole
+            ours = [self._dimension, self._query_prompt, self._document_prompt]
+            changed = hashlib.sha256(repr([whole, *ours]).encode()).hexdigest()
+            self._fingerprint = changed if any(ours) else whole
         return self._fingerprint
 
     @property
@@ -164,7 +175,7 @@ class SentenceTransformerEmbedder:
     def max_tokens(self) -> int:
         """Tokens of one text that the model reads, special tokens included and its own document prompt taken off."""
         model = self.load()
-        prompt = next((model.prompts[name] for name in DOCUMENT_PROMPTS if model.prompts.get(name)), "")
+        prompt = self._prompt(model, DOCUMENT_PROMPTS)
         return int(model.max_seq_length or DEFAULT_MAX_TOKENS) - (self.count_tokens([prompt])[0] if prompt else 0)
 
     @property
@@ -188,8 +199,14 @@ class SentenceTransformerEmbedder:
         rows = model.encode_document(batch, batch_size=len(batch), normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(rows, dtype=np.float32)
 
+    def _prompt(self, model: "SentenceTransformer", names: Sequence[str]) -> str:
+        given = self._query_prompt if names is QUERY_PROMPTS else self._document_prompt
+        return given or next((model.prompts[name] for name in names if model.prompts.get(name)), "")
+
     def embed_query(self, text: str) -> Vectors:
-        vector = self.load().encode_query(text, normalize_embeddings=True, show_progress_bar=False)
+        model = self.load()
+        prompt = self._prompt(model, QUERY_PROMPTS)
+        vector = model.encode_query(text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(vector, dtype=np.float32)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
