@@ -58,24 +58,32 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: F
         document = _present(session, lease)
         if document is not None and _overtaken(session, item, document.id):
             finish_item(session, item, "unchanged", document.id, OVERTAKEN)
-            return document.id
-        replaced = {document.sha256} if document is not None else set()
-        document = _document(session, lease, new, document)
-        session.flush()
-        session.execute(delete(Chunk).where(Chunk.document_id == document.id))
-        rows = [
-            chunk_row(lease.collection_id, document.id, ordinal, chunk, vector)
-            for ordinal, (chunk, vector) in enumerate(zip(new.chunks, new.vectors, strict=True))
-        ]
-        session.execute(insert(Chunk), rows)
-        session.add(IndexChange(collection_id=lease.collection_id, document_id=document.id, kind="upsert"))
-        replaced |= replace_members(session, lease, new.members)
-        finish_item(session, item, "done", document.id, _what_happened(document))
-        item.chunks_total = item.chunks_done = len(rows)
-        item.chunks_reused = new.reused
-        document_id = document.id
-    release(catalog, storage, replaced)
+            document_id, unneeded = document.id, {lease.sha256}
+        else:
+            document_id, unneeded = _write(session, item, lease, new, document)
+    release(catalog, storage, unneeded)
     return document_id
+
+
+def _write(
+    session: Session, item: IngestItem, lease: Lease, new: NewDocument, document: Document | None
+) -> tuple[str, set[str]]:
+    """The document's id, and SHA-256 of the files that were replaced."""
+    replaced = {document.sha256} if document is not None else set()
+    document = _document(session, lease, new, document)
+    session.flush()
+    session.execute(delete(Chunk).where(Chunk.document_id == document.id))
+    rows = [
+        chunk_row(lease.collection_id, document.id, ordinal, chunk, vector)
+        for ordinal, (chunk, vector) in enumerate(zip(new.chunks, new.vectors, strict=True))
+    ]
+    session.execute(insert(Chunk), rows)
+    session.add(IndexChange(collection_id=lease.collection_id, document_id=document.id, kind="upsert"))
+    replaced |= replace_members(session, lease, new.members)
+    finish_item(session, item, "done", document.id, _what_happened(document))
+    item.chunks_total = item.chunks_done = len(rows)
+    item.chunks_reused = new.reused
+    return document.id, replaced
 
 
 def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: FileStorage) -> None:

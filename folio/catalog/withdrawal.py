@@ -51,7 +51,8 @@ def _withdraw(row: Answer, document_id: str) -> None:
     elif answer.get("thinking"):
         answer["thinking"] = None
     answer["passages"] = _without(answer.get("passages", []), document_id)
-    receipt |= {"answer": answer, "passages": _without(receipt.get("passages", []), document_id), "steps": []}
+    receipt |= {"answer": answer, "passages": _without(receipt.get("passages", []), document_id)}
+    receipt |= {"prompt": [], "steps": []}
     row.receipt = receipt
 
 

@@ -93,7 +93,7 @@ def folio(catalog, settings, embedder):
         if not job.is_finished:
             worker = Worker(catalog, counting, generations, settings)
             stop = threading.Event()
-            timer = threading.Timer(120, stop.set)
+            timer = threading.Timer(600, stop.set)
             timer.start()
             worker.run(stop, finished=lambda: ingestion.job(job.id).is_finished)
             timer.cancel()

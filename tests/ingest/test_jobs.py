@@ -124,6 +124,7 @@ def test_an_older_version_never_replaces_a_newer_one(folio):
         session.execute(update(IngestItem).where(IngestItem.id == old_id).values(state="queued", uri="upload:a.txt"))
     folio.commit(leases.take(old_id), "old")
     assert folio.documents.text(document_id).text == "new"
+    assert len(list(folio.storage.everything())) == 1, "the older bytes are not kept"
     item = folio.ingestion.job(first.id).items[0]
     assert (item.state, item.reason) == ("unchanged", OVERTAKEN)
 
