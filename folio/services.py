@@ -66,6 +66,8 @@ def build_embedder(settings: Settings) -> "Embedder":
         batch_size=settings.embedding_batch_size,
         dimension=settings.embedding_dimension,
         dtype=settings.embedding_dtype,
+        query_prompt=settings.embedding_query_prompt,
+        document_prompt=settings.embedding_document_prompt,
     )
 
 

@@ -58,6 +58,12 @@ class Settings(BaseSettings):
     embedding_dimension: int = Field(
         0, ge=0, description="Components kept of each vector, for models trained to be cut (Matryoshka); 0 keeps all."
     )
+    embedding_query_prompt: str = Field(
+        "", description="Text put before each question, such as `query: `; empty: the model's own prompt."
+    )
+    embedding_document_prompt: str = Field(
+        "", description="Text put before each passage, such as `passage: `; empty: the model's own prompt."
+    )
     embedding_dtype: Literal["bfloat16", "float32"] = Field(
         "bfloat16", description="Number format of the embedder's weights."
     )

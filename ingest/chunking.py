@@ -80,6 +80,15 @@ class Chunker:
                 spans.append(self._span(parsed, title, section.path, start, end, tables))
         return spans
 
+    @property
+    def reads(self) -> int:
+        """Most tokens of one embedded string that the model sees, special tokens left out."""
+        return self._embedder.max_tokens - SPECIAL_TOKENS
+
+    def embedded(self, title: str, path: tuple[str, ...], text: str) -> str:
+        """The string to embed for a chunk: what leads to it, then its text."""
+        return f"{self._prefix(title, path)}{text}"
+
     def _pieces(self, text: str, section: _Section, room: int) -> Iterator[tuple[int, int]]:
         splitter = RecursiveCharacterTextSplitter(
             separators=SEPARATORS,
@@ -113,7 +122,7 @@ class Chunker:
         header = next((row for first, last, row in tables if first < start < last), "")
         shown = (*path, header) if header else path
         body = parsed.text[start:end]
-        embedded = f"{self._prefix(title, shown)}{body}"
+        embedded = self.embedded(title, shown, body)
         first, last = _pages(parsed, start, end)
         return ChunkSpan(start, end, body, shown, first, last, self._length(body), embedded)
 

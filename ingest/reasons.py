@@ -15,6 +15,7 @@ CRASHED: Final = "crashed"
 MISSING: Final = "missing"
 FETCH_FAILED: Final = "fetch_failed"
 REFUSED: Final = "refused"
+OTHER_MODEL: Final = "other_model"
 WORKER_LOST: Final = "worker_lost"
 INTERNAL: Final = "internal"
 
@@ -32,6 +33,7 @@ MEANINGS: Final[dict[str, str]] = {
     MISSING: "The file is no longer there.",
     FETCH_FAILED: "The address could not be fetched.",
     REFUSED: "The address may not be fetched.",
+    OTHER_MODEL: "The collection was moved to another embedding model than this worker's.",
     WORKER_LOST: "The worker died each time while it had this file.",
     INTERNAL: "Something went wrong inside Folio.",
 }

@@ -26,6 +26,7 @@ from retrieval.generations import Generations
 AT_ONCE = 24  # documents between their taking and their commit; enough short ones to fill the batches of two streams
 FEEDERS = 2  # threads that listen to the queue
 SWEEP_S = 2.0
+LOOK_S = 0.1
 PUBLISH_EVERY = 2000  # items between two generations while a long job runs
 
 log = get_logger(__name__)
@@ -48,6 +49,8 @@ class Worker:
         self._changed: dict[str, int] = {}
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(AT_ONCE)
+        self._at_work = 0
+        self._ran_out = threading.Event()
 
     def run(self, stop: threading.Event, *, finished: Callable[[], bool] = lambda: False) -> None:
         """Work until `stop` is set or `finished` says so."""
@@ -60,8 +63,8 @@ class Worker:
                 # A message may be lost with a worker or used up by a failed try: once none is left, all are sent anew.
                 if self._queue.is_empty:
                     self._queue.put(waiting)
-                self._publish(everything=not waiting)
-                stop.wait(SWEEP_S if not waiting else SWEEP_S / 2)
+                self._publish(everything=not waiting and not self._at_work)
+                self._rest(stop)
         finally:
             consumer.stop(graceful=True)
             items.shutdown()
@@ -71,7 +74,23 @@ class Worker:
     def _hand_over(self, items: ThreadPoolExecutor, item_id: str) -> None:
         """Give the item to a thread of its own, once one is free: what is not started stays in the queue."""
         self._free.acquire()
-        items.submit(self._handle, item_id).add_done_callback(lambda _: self._free.release())
+        with self._lock:
+            self._at_work += 1
+        items.submit(self._handle, item_id).add_done_callback(lambda _: self._handed_back())
+
+    def _handed_back(self) -> None:
+        with self._lock:
+            self._at_work -= 1
+            if not self._at_work:
+                self._ran_out.set()
+        self._free.release()
+
+    def _rest(self, stop: threading.Event) -> None:
+        """Wait until it is time to look again: at once when the last item is done, so that it is published."""
+        until = time.monotonic() + SWEEP_S
+        while not self._ran_out.is_set() and time.monotonic() < until and not stop.wait(LOOK_S):
+            pass
+        self._ran_out.clear()
 
     def _handle(self, item_id: str) -> None:
         try:

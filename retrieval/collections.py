@@ -140,8 +140,8 @@ def require_fingerprint(collection: str, model: str, fingerprint: str, embedder:
     if fingerprint != embedder.fingerprint:
         raise EmbedderMismatch(
             f"Collection {collection!r} was embedded with {model!r}, but the configured model is {embedder.name!r} "
-            f"and its vectors can't be compared. Set FOLIO_EMBEDDING_MODEL back to {model!r}, or ingest again "
-            "into a new collection (`folio ingest PATH... --collection NAME`)."
+            f"and its vectors can't be compared. Set FOLIO_EMBEDDING_MODEL to {model!r} and restart, or move the "
+            f"collection to the other model: `folio reindex --embed MODEL --collection {collection}`."
         )
 
 

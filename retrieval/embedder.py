@@ -196,7 +196,11 @@ class SentenceTransformerEmbedder:
         return vectors
 
     def _embed(self, model: "SentenceTransformer", batch: list[str]) -> Vectors:
-        rows = model.encode_document(batch, batch_size=len(batch), normalize_embeddings=True, show_progress_bar=False)
+        # The library takes "document" before "passage" even where only the latter says something.
+        prompt = self._prompt(model, DOCUMENT_PROMPTS)
+        rows = model.encode_document(
+            batch, prompt=prompt, batch_size=len(batch), normalize_embeddings=True, show_progress_bar=False
+        )
         return np.asarray(rows, dtype=np.float32)
 
     def _prompt(self, model: "SentenceTransformer", names: Sequence[str]) -> str:

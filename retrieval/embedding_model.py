@@ -10,7 +10,8 @@ from folio.errors import ModelMissing
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the order in which sentence-transformers looks for one
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # names under which models keep them, the usual one first
+QUERY_PROMPTS = ("query",)
 DEFAULT_MAX_TOKENS = 512  # of models that name no maximum
 
 TokenCounter = Callable[[Sequence[str]], list[int]]

@@ -138,3 +138,28 @@ def _samples_are_in(address: str) -> bool:
 def start_folio(tmp_path: Path) -> Callable[..., AbstractContextManager[str]]:
     """Starts a real `folio serve`, its state in `tmp_path / "folio"`, for as long as a with-block runs."""
     return functools.partial(running_folio, tmp_path / "folio")
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a tiny embedding model with random weights: 32 dimensions, 64 tokens, prompts as E5 models have them."""
+    import torch
+    from sentence_transformers import SentenceTransformer, models
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from folio.models.resolve import resolve_embedder
+
+    folder = tmp_path_factory.mktemp("tiny")
+    tokenizer = AutoTokenizer.from_pretrained(str(resolve_embedder(load_settings())))
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    BertModel(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder / "bert")
+    tokenizer.save_pretrained(folder / "bert")
+    transformer = models.Transformer(str(folder / "bert"), max_seq_length=64)
+    model = SentenceTransformer(
+        modules=[transformer, models.Pooling(32), models.Normalize()],
+        prompts={"query": "query: ", "passage": "passage: "},
+        device="cpu",
+    )
+    model.save_pretrained(str(folder / "model"), create_model_card=False)
+    return folder / "model"
