@@ -210,8 +210,12 @@ class SentenceTransformerEmbedder:
     def embed_query(self, text: str) -> Vectors:
         model = self.load()
         prompt = self._prompt(model, QUERY_PROMPTS)
-        vector = model.encode_query(text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False)
-        return np.asarray(vector, dtype=np.float32)
+
+        def embed() -> Vectors:
+            vector = model.encode_query(text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False)
+            return np.asarray(vector, dtype=np.float32)
+
+        return embed() if self._questions is None else self._questions.submit(embed).result()
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         self.load()
