@@ -107,7 +107,7 @@ class Settings(BaseSettings):
     max_waiting: int = Field(32, ge=1, description="Requests waiting in the engine from which new ones get 429.")
     max_answers_per_key: int = Field(16, ge=0, description="Answers one API key may have in the making; 0: no limit.")
     refusal_threshold: float = Field(
-        0.5, ge=0, le=1, description="Probability of lacking the answer from which Folio refuses; 1 never refuses."
+        0.55, ge=0, le=1, description="Probability of lacking the answer from which Folio refuses; 1 never refuses."
     )
 
     # Web

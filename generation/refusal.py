@@ -71,7 +71,7 @@ class Weights:
     coverage: float = -6.9
     dense: float = -3.8
     said_not_found: float = 1.2
-    names_missing: float = 0.43
+    names_missing: float = 2.0
 
 
 def refusal_probability(signals: Signals, weights: Weights = Weights()) -> float:
