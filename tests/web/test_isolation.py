@@ -124,6 +124,15 @@ def test_what_a_hidden_collection_holds_is_answered_like_what_never_was(client, 
     assert hidden == absent
 
 
+def test_a_deletion_does_not_tell_that_a_hidden_collection_holds_the_same_bytes(client, services, house):
+    [mine] = services.documents.list("mine").items
+    [secret] = services.documents.list("secret").items
+    assert mine.sha256 == secret.sha256
+    receipt = client.delete(f"/api/v1/documents/{mine.id}", headers=house.headers).json
+    assert receipt["verified"]
+    assert receipt["file_shared"] is False
+
+
 def test_an_upload_into_a_hidden_collection_is_refused_like_one_into_nowhere(client, house):
     def reply(name: str) -> tuple[int, str]:
         data = {"files": [(io.BytesIO(b"a"), "a.md")], "collection": name}

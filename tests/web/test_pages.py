@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from folio.errors import InvalidRequest, NotFound, StreamGone, TooManyRequests
+from ingest.reasons import MEANINGS
+
 WEB = Path(__file__).parents[2] / "web"
 STATIC = WEB / "static"
 PAGES = ("/", "/documents", "/quality", "/answers/0123", "/keys", "/audit")
@@ -85,6 +88,15 @@ def test_every_text_that_is_used_exists() -> None:
         used = re.findall(r"\bt\(\"([\w.]+)\"", code) + re.findall(r"t\['([\w.]+)'\]", code)
         used += [f"{key}.many" for key in re.findall(r"\bcount\(\"([\w.]+)\"", code)]
         assert not [key for key in used if key not in known], path.name
+
+
+def test_every_reason_and_problem_that_a_reader_may_meet_is_said_in_both_languages() -> None:
+    known = strings("zh").keys() & strings("en").keys()
+    assert [code for code in MEANINGS if f"reason.{code}" not in known] == []
+    met = {
+        kind.code for kind in (InvalidRequest, *InvalidRequest.__subclasses__(), NotFound, StreamGone, TooManyRequests)
+    }
+    assert [code for code in met if f"problem.{code}" not in known] == []
 
 
 def imported(module: Path, seen: set[Path]) -> set[Path]:

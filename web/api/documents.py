@@ -162,6 +162,8 @@ def delete_document(path: DocumentPath) -> Response:
     if request.if_match and not request.if_match.contains(version_tag(document)):
         raise NotAcceptedByHttp(412)
     receipt = services().documents.delete(document.id)
+    if caller().collections is not None:  # that another collection holds the same bytes is not for this key to know
+        receipt = receipt.model_copy(update={"file_shared": False})
     state().audit.record(
         caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.uri
     )

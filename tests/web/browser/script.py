@@ -101,8 +101,9 @@ class Documents:
 
     def delete(self, document_id: str) -> DeletionReceipt:
         del self.all[document_id]
-        checked = {"catalog": True, "chunks": True, "dense": True, "lexical": True}
-        return DeletionReceipt(document_id=document_id, chunks_removed=2, verified=True, checked=checked)
+        checked = dict.fromkeys(("catalog", "chunks", "dense", "lexical", "files", "conversations"), True)
+        counts = {"chunks_removed": 2, "answers_withdrawn": 1, "file_shared": False}
+        return DeletionReceipt(document_id=document_id, verified=True, checked=checked, **counts)
 
 
 class Jobs:

@@ -117,6 +117,8 @@ function receiptLines(item, receipt) {
   return [
     h("p", {}, t("receipt.text", { title: item.title, chunks: count("chunks", receipt.chunks_removed) })),
     h("ul", { class: "receipt" }, checked),
+    receipt.answers_withdrawn > 0 && h("p", {}, t("receipt.withdrawn", { n: receipt.answers_withdrawn })),
+    receipt.file_shared && h("p", {}, t("receipt.shared")),
     h("p", { class: receipt.verified ? "good" : "problem" }, t(receipt.verified ? "receipt.verified" : "receipt.unverified")),
     h("p", { class: "small muted" }, receipt.document_id),
   ];
