@@ -5,11 +5,11 @@ import json
 import re
 from pathlib import Path
 
-from charset_normalizer import CharsetMatch, from_bytes
-
 from folio.errors import IngestError
 from ingest import reasons
 from ingest.parsed import Parsed
+from ingest.parsers.encodings import fits_declaration, is_wide, looks_wide, unmarked_utf, wide_reading
+from ingest.parsers.narrow_encodings import fits_words, narrow_reading
 
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,7 +18,10 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-SAME_CHAOS = 0.005  # guesses this close in how garbled their text looks are told apart by the language they give
+LATIN_1 = ("latin-1", "latin1", "iso-8859-1", "iso8859-1", "ascii", "us-ascii")
+DECLARED = re.compile(
+    rb"""(?:<\?xml[^>]{0,80}encoding|charset|^#[^\n]{0,20}coding)\s*[=:]\s*["']?\s*([\w:.-]+)""", re.IGNORECASE
+)
 CONTROL_SHARE = 0.05  # more control characters than this, and the file is not text
 FIRST_HEADING = re.compile(r"^#{1,2}\s+(.+?)\s*#*$", re.MULTILINE)
 
@@ -73,24 +76,49 @@ def _decode(data: bytes, declared: str) -> str:
                 return data.decode(encoding)
             except UnicodeDecodeError as exc:
                 raise IngestError(reasons.ENCODING, f"The file says it is {encoding} but is not.") from exc
-    for encoding in ("utf-8", declared):
-        if encoding and not (encoding == "utf-8" and b"\x00" in data):
-            try:
-                return data.decode(encoding)
-            except (UnicodeDecodeError, LookupError):
-                continue
-    best = _best_guess(data)
-    if best is None:
+    if b"\x00" in data:
+        text = unmarked_utf(data)
+        if text is None:
+            raise IngestError(reasons.UNSUPPORTED, "The file is not text.")
+        return text
+    if data.isascii() and b"\x1b$" in data:
+        return _escaped(data)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    declared = declared or _declared(data)
+    text = (
+        fits_declaration(data, declared)
+        or unmarked_utf(data)
+        or wide_reading(data)
+        or (None if looks_wide(data) else _as_declared(data, declared) or narrow_reading(data))
+    )
+    if text is None:
         raise IngestError(reasons.ENCODING, "The character encoding can't be told. Save the file as UTF-8.")
-    if b"\x00" in data and not best.encoding.startswith(("utf_16", "utf_32")):
-        raise IngestError(reasons.UNSUPPORTED, "The file is not text.")
-    return str(best)
+    return text
 
 
-def _best_guess(data: bytes) -> CharsetMatch | None:
-    """The least garbled reading; among equals the one that reads most like a language, Windows-1252 at a tie."""
-    matches = list(from_bytes(data))
-    if not matches:
+def _declared(data: bytes) -> str:
+    found = DECLARED.search(data[:1024])
+    return found.group(1).decode("ascii") if found else ""
+
+
+def _as_declared(data: bytes, declared: str) -> str | None:
+    """The text in a declared encoding of one byte a character; the web's `latin-1` is Windows-1252."""
+    name = "cp1252" if declared.lower().replace("_", "-") in LATIN_1 else declared
+    try:
+        text = "" if not name or is_wide(name) else data.decode(name)
+    except (UnicodeDecodeError, LookupError):
         return None
-    close = [match for match in matches if match.chaos <= matches[0].chaos + SAME_CHAOS]
-    return max(close, key=lambda match: (match.coherence, match.encoding == "cp1252"))
+    return text if text and fits_words(text) else None
+
+
+def _escaped(data: bytes) -> str:
+    """Japanese and Korean mail of old: ASCII bytes, with escapes that change their meaning."""
+    for encoding in ("iso2022_jp_2", "iso2022_kr"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("ascii")
