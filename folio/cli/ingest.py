@@ -47,6 +47,7 @@ def ingest(
     if crawl is not None or sitemap:
         sources = _as_sites(sources, None if sitemap else crawl, max_pages)
     parts = services()
+    tried: dict[str, str] = {}  # by uri, so that watching does not try a failed file or an address again and again
     while True:
         files = parts.ingestion.collect(sources, store=not dry_run)
         plan = compare(parts.catalog, collection, files, sources)
@@ -59,8 +60,10 @@ def ingest(
         if delete_missing:
             for document_id in plan.missing:
                 parts.documents.delete(document_id)
-        if not watch or plan.new or plan.changed:
-            job = _ingest(parts, collection, files, sources)
+        fresh = [file for file in files if tried.get(file.uri) != file.sha256]
+        tried = {file.uri: file.sha256 for file in files}
+        if not watch or {file.uri for file in fresh} & {*plan.new, *plan.changed}:
+            job = _ingest(parts, collection, fresh, sources)
             if as_json:
                 echo_json(job)
             else:
@@ -91,6 +94,8 @@ def _ingest(parts: "Services", collection: str, files: list["IncomingFile"], sou
     from ingest.worker import Worker, worker_lock, worker_runs
 
     job = parts.ingestion.submit(collection, files, source=" ".join(sources))
+    if job.is_finished:  # nothing has changed
+        return job
     if worker_runs(parts.settings):
         return _follow(parts, job.id)
     stop = threading.Event()
