@@ -23,6 +23,7 @@ _PRONOUN = re.compile(
     r"^\s*(?:[\d年月日号]+[,，]\s*)?(?:它|他|她|其|该|这|此|同年|同时|并|(?:it|its|he|she|his|her|they|their|this|these)\b)",
     re.IGNORECASE,
 )
+_POSSESSIVE = re.compile(r"^\s*(?:its|his|her|their)\b", re.IGNORECASE)
 _FUNCTION = frozenset(
     "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
     "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
@@ -119,12 +120,18 @@ def _name_from_elsewhere(claim: Reading, told: Clause, clauses: list[Clause], qu
         if holders:
             between = [clause for clause in before if clause.start > holders[-1].start] + [told]
             taken = any(_has_subject(clause) - claim.names for clause in between)
-            wrong = taken and not _PRONOUN.match(told.read.text)
+            wrong = taken and not _refers_back(told, claim)
         else:
             wrong = bool(others) and any(name in clause.read.lowered and not _apposition(clause) for clause in after)
         if wrong:
             return f"the source says this of another than {name!r}"
     return ""
+
+
+def _refers_back(clause: Clause, claim: Reading) -> bool:
+    """Whether the clause opens with a pronoun; "his daughter Ruth" is a subject of its own."""
+    own = _POSSESSIVE.match(clause.read.text) and opening_names(clause) - claim.names
+    return bool(_PRONOUN.match(clause.read.text)) and not own
 
 
 def _has_subject(clause: Clause) -> set[str]:

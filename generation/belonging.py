@@ -5,11 +5,14 @@ same clause holds, and at what that clause says instead.
 """
 
 import re
+from difflib import SequenceMatcher
 
 from generation import facts
 from generation.reading import HAN, Clause, Reading
 
+NEARLY_COPIED = 0.8
 _COPULA = re.compile(r"是|由|为(?!了)")
+_REST_OF_WORD = re.compile(r"\w*")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
 
 
@@ -21,12 +24,15 @@ def apart(claim: Reading, clauses: list[Clause], question: Reading) -> str:
         or _word_with_its_own_number(claim, clauses, question)
         or _noun_before_another_number(claim, clauses)
         or _other_predicate(claim, clauses)
+        or _one_word_exchanged(claim, clauses)
     )
 
 
 def opening_names(clause: Clause) -> set[str]:
     """Names in the subject's place; a possessive ("the league's") is not a subject."""
-    opening = clause.read.text[: max(12, len(clause.read.text) // 3)]
+    text = clause.read.text
+    at = max(12, len(text) // 3)
+    opening = text[:at] + _REST_OF_WORD.match(text[at:]).group()  # type: ignore[union-attr]  # matches ""
     return facts.names(opening) - set(re.findall(r"(\w+)['’]s\b", opening.lower()))
 
 
@@ -145,6 +151,21 @@ def _other_predicate(claim: Reading, clauses: list[Clause]) -> str:
             for rest in [parts[1]]]  # fmt: skip
     if same and not any(rest[:2] == predicate[:2] for rest in same) and not any(predicate[:2] in rest for rest in same):
         return f"the source says another thing of {subject!r}"
+    return ""
+
+
+def _one_word_exchanged(claim: Reading, clauses: list[Clause]) -> str:
+    """Chinese: a clause but for one or two characters, which another clause has (`客运停止，货运没有停止`)."""
+    for clause in clauses:
+        match = SequenceMatcher(None, clause.read.text, claim.text.rstrip("。"), autojunk=False)
+        changes = [change for change in match.get_opcodes() if change[0] != "equal"]
+        if match.ratio() < NEARLY_COPIED or len(changes) != 1 or changes[0][0] != "replace":
+            continue
+        _, a, b, c, d = changes[0]
+        there, here = clause.read.text[a:b], claim.text[c:d]
+        others = "".join(other.read.text for other in clauses if other is not clause)
+        if len(here) <= 2 and _HAN_RUN.fullmatch(here) and _HAN_RUN.fullmatch(there) and here in others:
+            return f"the source says this of {there!r}"
     return ""
 
 

@@ -31,7 +31,7 @@ _FUNCTION_CHARACTERS = frozenset(
 
 ECHO = 0.9  # of the question's terms; a claim that has them and adds none says only what was asked
 _ASKS = re.compile(r"\b(?:what|who|whom|whose|which|when|where|why|how)\b|[哪谁何几]|什么|多少|怎", re.IGNORECASE)
-_SHARE = re.compile("百分之[〇零一二三四五六七八九十百两]+")  # a number, compared as such
+_NUMERAL = re.compile("(?:百分之)?[〇零一二三四五六七八九十百千万亿两]{2,}")  # compared as a number
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _characters_differ(claim: Reading, source: Reading, context: Reading, questi
     """Two Chinese characters in a row that neither span nor question has: a name or term from elsewhere."""
     known = set(source.text) | set(question.text) | _FUNCTION_CHARACTERS
     run = ""
-    for character in _SHARE.sub(" ", claim.text) + " ":
+    for character in _NUMERAL.sub(" ", claim.text) + " ":
         if HAN.match(character) and character not in known:
             run += character
             continue
