@@ -6,7 +6,7 @@ import threading
 import pytest
 from sqlalchemy import select
 
-from folio.catalog.models import Chunk, Document
+from folio.catalog.models import Chunk, Collection, Document
 from retrieval.generations import Generations
 
 
@@ -94,3 +94,13 @@ def test_readers_see_whole_documents_while_documents_change_and_generations_swit
     for reader in readers:
         reader.join()
     assert torn == []
+
+
+def test_publishing_measures_the_legs_so_that_no_search_waits_for_it(library, settings):
+    library.put("a.txt", "Whales swim in the sea and breathe air. They feed their calves with milk.")
+    library.put("b.txt", "Bread is made of flour and water. Yeast makes it rise before it is baked.")
+    Generations(library.catalog, settings, library.embedder).publish(library.info.id)
+    with library.catalog.read() as session:
+        kept = session.get(Collection, library.info.id).calibration
+    assert kept["chunks"] == 2
+    assert kept["languages"]["en"]["pairs"] == 2
