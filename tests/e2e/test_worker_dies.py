@@ -27,7 +27,7 @@ from ingest.leftovers import leftovers, sweep
 from ingest.reconciliation import differences
 from ingest.storage import FileStorage
 
-pytestmark = [pytest.mark.hostile, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.hostile, pytest.mark.timeout(3000)]
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = int(os.environ.get("FOLIO_KILL_ROUNDS", "3"))
@@ -76,7 +76,7 @@ def finished(services: Services) -> int:
         return session.scalar(select(func.count()).where(IngestItem.state.in_(FINISHED))) or 0
 
 
-def wait_until(condition, process: "subprocess.Popen[bytes]", log: Path, timeout_s: float = 240) -> None:
+def wait_until(condition, process: "subprocess.Popen[bytes]", log: Path, timeout_s: float = 1200) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         failed = process.poll() is not None or time.monotonic() > deadline

@@ -35,6 +35,7 @@ def titles(folio):
     return {item.title: item.version for item in folio.documents.list("default").items}
 
 
+@pytest.mark.hostile
 def test_watching_sees_new_changed_and_deleted_files_and_tries_a_bad_one_once(folio, run, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
