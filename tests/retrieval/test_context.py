@@ -6,6 +6,7 @@ from sqlalchemy import update
 from folio.catalog.models import Chunk
 from retrieval.duplicates import Wording
 
+LONG = " ".join(f"The valve of pump {chr(97 + n)} opens when the {'r' * (n + 3)} gauge is high." for n in range(20))
 LEAVE = "Every employee has thirty days of paid leave a year, to be taken before the end of March of the next."
 
 
@@ -22,6 +23,8 @@ def test_the_same_text_in_several_documents_fills_one_passage_only(library, sear
     ("one", "other", "same"),
     [
         ("Error E-4012 means that the disk is full.", "Error E-4013 means that the disk is full.", False),
+        (f"{LONG} Then E-4012 is shown.", f"{LONG} Then E-4013 is shown.", False),
+        (f"{LONG} Then it is shown.", f"{LONG} Then it is noted.", True),
         ("The price is 40 euros.", "The price is 55 euros.", False),
         ("Ｆｕｌｌ width, and  spaces", "full width and spaces.", True),
         ("员工每年有三十天带薪假期。", "员工每年有三十天带薪假期", True),
