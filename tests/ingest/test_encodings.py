@@ -62,7 +62,7 @@ def windows(language: str, length: int, count: int):
 @pytest.mark.parametrize("length", [20, 60, 200, 5000])
 @pytest.mark.parametrize(("language", "encoding"), PAIRS)
 def test_a_text_is_read_exactly_or_refused(language, encoding, length):
-    for text in windows(language, length, 3 if length > 200 else 12):
+    for text in windows(language, length, 1 if length > 200 else 4):
         assert unless_refused(partial(decode, text.encode(encoding))) in (text, None)
 
 
