@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from generation import facts
 from generation.belonging import anothers, apart, opening_names
-from generation.reading import HAN, Clause, Reading
+from generation.reading import FUNCTION_CHARACTERS, HAN, Clause, Reading
 from retrieval.analysis import terms
 
 COPIED = 0.8  # of the claim in one piece
@@ -24,10 +24,6 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"^\s*(?:its|his|her|their)\b", re.IGNORECASE)
-_FUNCTION = frozenset(
-    "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
-    "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
-)
 _DENIAL_BEFORE = re.compile(r"(?:\bnot|\bno|\bnever|\bwithout|n't)\s+(?:\w+\s+){0,2}$|(?:不是|并非|没有|不|未)\w{0,3}$")
 
 
@@ -152,14 +148,14 @@ def _words_from_elsewhere(claim: Reading, told: Clause, source: Reading, questio
     """Chinese: characters from another clause in place of the telling clause's own subject."""
     if not HAN.search(claim.text):
         return ""
-    runs = [run for run in _runs(claim.text, set(told.read.text) | _FUNCTION) if run not in question.text]
+    runs = [run for run in _runs(claim.text, set(told.read.text) | FUNCTION_CHARACTERS) if run not in question.text]
     foreign = [run for run in runs if run in source.text]
     if not foreign:
         return ""
     if _PRONOUN.match(told.read.text):  # it refers to what stands before it
         later = source.text.find(foreign[0]) > told.start
         return f"the source says this of another than {foreign[0]!r}" if later else ""
-    known = set(claim.text) | _FUNCTION
+    known = set(claim.text) | FUNCTION_CHARACTERS
     if source.text.find(foreign[0]) > told.start:
         own = _runs(told.read.text, known)
     else:

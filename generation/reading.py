@@ -7,6 +7,10 @@ from generation import facts
 from retrieval.analysis import terms
 
 JOINED_WORDS = 4
+FUNCTION_CHARACTERS = frozenset(
+    "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
+    "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
+)  # Chinese characters that carry grammar rather than facts
 HAN = re.compile(r"[\u3400-\u9fff]")
 _DATE = re.compile(r"[\d年月日号]|\b(?:in|on|of|January|February|March|April|May|June|July|August|September|October|"
                    r"November|December)\b", re.IGNORECASE)  # fmt: skip

@@ -14,7 +14,7 @@ from decimal import Decimal
 from generation import facts
 from generation.alignment import misaligned
 from generation.prompt import NumberedPassage
-from generation.reading import HAN, Reading
+from generation.reading import FUNCTION_CHARACTERS, HAN, Reading
 from generation.sentences import Span, split_sentences
 from retrieval.analysis import question_terms, terms
 
@@ -23,10 +23,6 @@ CJK_NEW_TERMS_COVERED = 0.5  # pairs of characters break at every rewording
 CLAIM_COVERED = 0.4
 SUBJECT_HELD = 0.5  # of the words that the claim repeats from the question
 CJK_SUBJECT_HELD = 0.4
-_FUNCTION_CHARACTERS = frozenset(
-    "的了是在和由于被与及也就都而其为以这那个有之对把从到向上中下里后前时将能会可所等或并且但则因此使用给做当该它他她们么什"
-    "着过来去说即如若又还再已经很更最每各一种样进行通主要需"
-)
 
 
 ECHO = 0.9  # of the question's terms; a claim that has them and adds none says only what was asked
@@ -96,7 +92,7 @@ class SupportChecker:
 
     def _echoes(self, claim: Reading) -> bool:
         asked = self._question.terms
-        adds = claim.terms - asked - _FUNCTION_CHARACTERS
+        adds = claim.terms - asked - FUNCTION_CHARACTERS
         return bool(asked and not adds and _ASKS.search(self._question.text)) and (
             len(claim.terms & asked) >= ECHO * len(asked - _question_words(self._question))
         )
@@ -205,7 +201,7 @@ def _adds_name(name: str, claim: Reading, question: Reading) -> bool:
 
 def _characters_differ(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
     """Two Chinese characters in a row that neither span nor question has: a name or term from elsewhere."""
-    known = set(source.text) | set(question.text) | _FUNCTION_CHARACTERS
+    known = set(source.text) | set(question.text) | FUNCTION_CHARACTERS
     run = ""
     for character in _NUMERAL.sub(" ", claim.text) + " ":
         if HAN.match(character) and character not in known:
@@ -219,7 +215,7 @@ def _characters_differ(claim: Reading, source: Reading, context: Reading, questi
 
 def _subject_differs(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
     """What the claim takes from the question must be what the passage is about."""
-    restated = (claim.terms & question.terms) - _FUNCTION_CHARACTERS
+    restated = (claim.terms & question.terms) - FUNCTION_CHARACTERS
     held = restated & (source.terms | context.terms)
     needed = CJK_SUBJECT_HELD if HAN.search(claim.text) else SUBJECT_HELD
     return "the passage is about something else" if len(held) < len(restated) * needed else ""
