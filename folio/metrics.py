@@ -26,7 +26,9 @@ ANSWER_TPOT_SECONDS = Histogram(
 )
 RETRIEVAL_SECONDS = Histogram("folio_answer_retrieval_seconds", "Search for an answer's passages.", buckets=_SECONDS)
 QUEUE_SECONDS = Histogram(
-    "folio_answer_queue_seconds", "Admission, and waiting in the engine's queue where the engine tells.", buckets=_SECONDS
+    "folio_answer_queue_seconds",
+    "Admission, and waiting in the engine's queue where the engine tells.",
+    buckets=_SECONDS,
 )
 PROMPT_TOKENS = Counter("folio_prompt_tokens_total", "Prompt tokens of answers.")
 CACHED_TOKENS = Counter("folio_cached_prompt_tokens_total", "Prompt tokens that came from the engine's prefix cache.")
