@@ -15,6 +15,7 @@ from folio.log import get_logger
 from retrieval.embedder import Embedder, texts_at_once
 
 REPORT_S = 0.5  # how often a waiting document looks whether it was cancelled
+LONGER = 1.25  # texts up to this much longer than a batch's first choice fill it up
 
 log = get_logger(__name__)
 
@@ -122,6 +123,8 @@ class EmbeddingPool:
             end = bisect_right(self._by_size, anchor)
             room = texts_at_once(self._batch_size, anchor[0])
             start = max(0, end - room)
+            limit = max(int(anchor[0] * LONGER), anchor[0] + 1)
+            end = min(start + room, max(end, bisect_left(self._by_size, (limit, ""))))
             taken = self._by_size[start:end]
             del self._by_size[start:end]
             return [self._texts[key] for _, key in taken]

@@ -6,6 +6,7 @@ tokens, so that nothing the embedder would cut off is ever in a chunk. Small nei
 is cut only between rows; the header row of a table that was cut goes into the heading path of its later chunks.
 """
 
+import functools
 import hashlib
 import re
 from bisect import bisect_right
@@ -67,6 +68,7 @@ class Chunker:
     def __init__(self, embedder: Embedder, *, chunk_tokens: int, overlap_tokens: int = 0) -> None:
         self._embedder = embedder
         self._room = min(chunk_tokens, embedder.max_tokens - SPECIAL_TOKENS)
+        self._prefix_room = min(HEADER_TOKENS, self._room // 3)
         self._overlap = overlap_tokens
 
     def split(self, parsed: Parsed, title: str) -> list[ChunkSpan]:
@@ -74,8 +76,10 @@ class Chunker:
         spans = []
         tables = _tables(parsed.text)
         for section in self._merged(_sections(parsed)):
-            prefix = self._prefix(title, section.path)
-            room = max(self._room - self._embedder.count_tokens([prefix])[0], self._room // 2)
+            # A header row may go with any chunk of its table: room is kept for it.
+            rows = {row for first, last, row in tables if first < section.end and section.start < last}
+            prefixes = [self._prefix(title, path) for path in [section.path, *((*section.path, row) for row in rows)]]
+            room = self._room - max(self._embedder.count_tokens(prefixes))
             for start, end in self._pieces(parsed.text, section, room):
                 spans.append(self._span(parsed, title, section.path, start, end, tables))
         return spans
@@ -97,7 +101,7 @@ class Chunker:
             strip_whitespace=False,
             chunk_size=room,
             chunk_overlap=min(self._overlap, room // 2),
-            length_function=self._length,
+            length_function=functools.cache(self._length),  # the splitter asks twice for every piece
             add_start_index=False,
         )
         body = text[section.start : section.end]
@@ -133,7 +137,7 @@ class Chunker:
             shown = " ".join(part.split())[:300]
             if not shown or shown in parts:
                 continue
-            if self._embedder.count_tokens([" > ".join([shown, *parts])])[0] > HEADER_TOKENS:
+            if self._embedder.count_tokens([" > ".join([shown, *parts])])[0] > self._prefix_room:
                 break
             parts.insert(0, shown)
         return f"{' > '.join(parts)}\n" if parts else ""

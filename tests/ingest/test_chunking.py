@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ingest.chunking import Chunker
 from ingest.parsed import Parsed
@@ -43,6 +45,31 @@ def test_a_table_is_cut_between_rows_and_its_header_goes_along(chunker, embedder
     assert len(chunks) > 3
     assert all(line.startswith("|") and line.endswith("|") for chunk in chunks for line in chunk.text.splitlines())
     assert all("Name, Price, State" in chunk.embedded for chunk in chunks[1:])
+
+
+WORDS = st.sampled_from(
+    ["tea", "E-4012", "水壶烧开了", "boils", "état", "9.5", "🙂", "naïve", "x" * 40, "，", "。", ". ", "#"]
+)
+LINES = st.lists(WORDS, min_size=1, max_size=60).map(" ".join)
+TABLES = st.lists(st.lists(st.sampled_from(["a", "17", "in stock", "水"]), min_size=3, max_size=3), max_size=40).map(
+    lambda rows: "\n".join(f"| {' | '.join(row)} |" for row in [["Name", "Price", "State"], ["---"] * 3, *rows])
+)
+HEADINGS = st.tuples(st.integers(1, 4), st.sampled_from(["Tea", "热水", "Long " * 60])).map(
+    lambda made: f"{'#' * made[0]} {made[1].strip()}"
+)
+TEXTS = st.lists(st.one_of(LINES, TABLES, HEADINGS), min_size=1, max_size=12).map("\n\n".join)
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=TEXTS, title=st.sampled_from(["", "Drinks", "A title " * 40]), limit=st.sampled_from([32, 64, 200, 4000]))
+def test_whatever_the_text_nothing_is_lost_or_too_long_and_no_row_is_cut(embedder, text, title, limit):
+    chunks = check(Chunker(embedder, chunk_tokens=limit), embedder, Parsed(text=text, has_headings=True), title)
+    for chunk in chunks:
+        assert embedder.count_tokens([chunk.embedded])[0] <= min(limit, embedder.max_tokens - 2)
+        for place in (chunk.start, chunk.end):
+            line = text[text.rfind("\n", 0, place) + 1 : (text + "\n").find("\n", place)]
+            at_edge = not text[:place].rpartition("\n")[2].strip() or not text[place:].partition("\n")[0].strip()
+            assert at_edge or not line.startswith("| ")
 
 
 def chinese_paragraphs(name):
