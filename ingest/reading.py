@@ -5,7 +5,7 @@ import json
 
 from folio.settings import Settings
 
-VERSION = 1  # raise it when parsers or the chunker give another text or other chunks for the same bytes
+VERSION = 2  # raise it when parsers or the chunker give another text or other chunks for the same bytes
 
 
 def reading_fingerprint(settings: Settings) -> str:
