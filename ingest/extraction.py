@@ -32,7 +32,7 @@ def extract(path: Path, name: str, media_type: str, settings: Settings, on_page:
     if not parsed.unread_pages:
         return parsed
     recognised: dict[int, str] = {}
-    if may_recognise(settings):
+    if ocr.may_recognise(settings):
         on_page()
         texts = recognise_in_child(
             path,
@@ -48,11 +48,6 @@ def extract(path: Path, name: str, media_type: str, settings: Settings, on_page:
     if not whole.text.strip() and not whole.embedded:
         raise IngestError(reasons.NO_TEXT, f"No page has readable text (a scan?). {_what_to_do(settings)}")
     return whole
-
-
-def may_recognise(settings: Settings) -> bool:
-    """Whether pages without text are recognised here."""
-    return settings.ocr == "auto" and ocr.is_installed()
 
 
 def _with_recognised(parsed: Parsed, recognised: dict[int, str]) -> Parsed:

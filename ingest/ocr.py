@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pypdfium2
 
+from folio.settings import Settings
 from ingest.ocr_layout import Piece, text_of
 from ingest.parsers.pdf import joined_lines
 
@@ -22,6 +23,11 @@ MIN_SCORE = 0.5  # RapidOCR's own default: what it is less sure of is mostly dir
 def is_installed() -> bool:
     """Whether the extra is there."""
     return all(importlib.util.find_spec(name) for name in ("rapidocr", "onnxruntime"))
+
+
+def may_recognise(settings: Settings) -> bool:
+    """Whether pages without text are recognised here."""
+    return settings.ocr == "auto" and is_installed()
 
 
 def recognise(path: Path, pages: Sequence[int]) -> Iterator[str]:

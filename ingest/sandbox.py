@@ -29,6 +29,7 @@ CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG = 1
 MAX_TEXT_CHARS = 50_000_000
+MAX_WRITTEN_BYTES = 256 * 2**20  # of one file that a parser may write
 PRELOAD = [
     "ingest.parsers.pdf", "ingest.parsers.plain", "ingest.parsers.web_page", "ingest.parsers.office",
     "ingest.parsers.tables", "ingest.parsers.containers", "ingest.parsers.word", "ingest.parsers.slides",
@@ -168,7 +169,7 @@ def _limit(cpu_s: float, memory_mib: int) -> None:
     """Take from this process what a parser does not need."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_s) + 1, int(cpu_s) + 2))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 2**20, 256 * 2**20))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_WRITTEN_BYTES, MAX_WRITTEN_BYTES))
     if sys.platform == "linux":
         # RLIMIT_DATA counts what is really private and writable; address space alone would refuse thread stacks.
         resource.setrlimit(resource.RLIMIT_DATA, (memory_mib * 2**20, memory_mib * 2**20))

@@ -17,6 +17,12 @@ HYPHENATED = re.compile(r"(?<=[a-z])(?:\ufffe|-)\n(?=[a-z])")
 ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 SOFT_MARKS = re.compile(r"[\ufffe\uffff\u00ad\u0000]")
 
+COMMENTS = (
+    pdfium_c.FPDF_ANNOT_TEXT, pdfium_c.FPDF_ANNOT_FREETEXT, pdfium_c.FPDF_ANNOT_HIGHLIGHT,
+    pdfium_c.FPDF_ANNOT_UNDERLINE, pdfium_c.FPDF_ANNOT_STRIKEOUT, pdfium_c.FPDF_ANNOT_SQUIGGLY,
+    pdfium_c.FPDF_ANNOT_STAMP, pdfium_c.FPDF_ANNOT_CARET,
+)  # fmt: skip
+
 
 def parse_pdf(path: Path, filename: str) -> Parsed:
     """Text of a PDF. Lines broken inside a Chinese or Japanese sentence are joined again.
@@ -54,7 +60,7 @@ def read_page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, bool]:
     text_page = page.get_textpage()
     try:
         text = logical_text(text_page).replace("\r\n", "\n").replace("\r", "\n")
-        fields = _field_values(document, page)
+        fields, comments = _field_values(document, page), _comments(page)
         text = SOFT_MARKS.sub("", joined_lines(text)).strip()
         layer = text_layer(page, text_page, text)
     finally:
@@ -62,6 +68,7 @@ def read_page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, bool]:
         page.close()
     text = "" if layer is TextLayer.GARBLED else text
     missing = [value for value in fields if value not in text]
+    missing += [f"Comment: {comment}" for comment in comments if comment not in text]
     return "\n".join([text, *missing]) if missing else text, layer is not TextLayer.GOOD
 
 
@@ -107,3 +114,19 @@ def _field_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> l
         finally:
             pdfium_c.FPDFPage_CloseAnnot(annotation)
     return [value for value in values if value and value != "Off"]
+
+
+def _comments(page: pypdfium2.PdfPage) -> list[str]:
+    """What readers wrote on a page: notes, text boxes, comments on marked text."""
+    comments = []
+    for index in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
+        try:
+            size = pdfium_c.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)
+            if pdfium_c.FPDFAnnot_GetSubtype(annotation) in COMMENTS and size > 2:
+                buffer = (pdfium_c.FPDF_WCHAR * (size // 2))()
+                pdfium_c.FPDFAnnot_GetStringValue(annotation, b"Contents", buffer, size)
+                comments.append(" ".join(bytes(buffer).decode("utf-16-le", "replace").rstrip("\x00").split()))
+        finally:
+            pdfium_c.FPDFPage_CloseAnnot(annotation)
+    return [comment for comment in comments if comment]

@@ -46,7 +46,7 @@ def leave(path, filename, media_type):
 def write_for_ever(path, filename, media_type):
     with path.with_name("flood").open("wb") as flood:
         while True:
-            flood.write(bytes(2**24))
+            flood.write(bytes(2**20))
 
 
 def pour(path, filename, media_type):
@@ -67,6 +67,8 @@ def connect(path, filename, media_type):
 def outcome(monkeypatch, tmp_path):
     """Parses a file with a parser of the test's choice, in a forked child; gives the reason it failed for."""
     monkeypatch.setattr(sandbox, "_context", multiprocessing.get_context("fork"))
+
+    monkeypatch.setattr(sandbox, "MAX_WRITTEN_BYTES", 2**20)
 
     def run(parser):
         monkeypatch.setattr(sandbox, "parse", parser)
