@@ -62,6 +62,8 @@ def answers(
     from generation.evaluation.curve import decided_again
     from generation.evaluation.questions import load_questions
 
+    if threshold is not None and earlier is None:
+        raise click.UsageError("--threshold decides details again; name them with --from.")
     if earlier is not None:
         scores = _read_details(earlier)
     else:
