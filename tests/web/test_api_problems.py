@@ -44,6 +44,16 @@ def is_problem(reply, status: int | None = None) -> bool:
     )
 
 
+def test_every_reference_of_the_description_leads_somewhere(client):
+    described = client.get("/openapi.json").json
+    references = set(re.findall(r'"\$ref": ?"([^"]+)"', client.get("/openapi.json").text))
+    assert "#/components/schemas/Crawl" in references
+    for reference in references:
+        place = described
+        for part in reference.removeprefix("#/").split("/"):
+            place = place[part]
+
+
 def test_every_operation_answers_a_wrong_method_a_wrong_host_and_a_wrong_key_with_a_problem(services):
     app = create_app(services)
     keyed = create_app(services).extensions["folio"].keys

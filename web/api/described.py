@@ -16,6 +16,13 @@ def json_of(kind: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": {"$ref": PREFIX + schema["title"]}}}}
 
 
+def body_of(kind: Any) -> dict[str, Any]:
+    """The schema of a request body that a handler reads by itself; what it refers to goes with the other schemas."""
+    schema: dict[str, Any] = TypeAdapter(kind).json_schema(ref_template=PREFIX + "{model}")
+    SCHEMAS.update(schema.pop("$defs", {}))
+    return schema
+
+
 def json_or_events(kind: Any) -> dict[str, Any]:
     """A reply that is JSON, or server-sent events where the request asked for a stream."""
     described = json_of(kind)

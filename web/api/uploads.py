@@ -14,6 +14,7 @@ from ingest.service import IncomingFile, JobView
 from ingest.site import LARGEST_SITE, MAX_DEPTH, MAX_PAGES, Site
 from web.access import needs
 from web.api.common import Body, Name, NewName, Text, problems
+from web.api.described import body_of
 from web.api.documents import documents_api
 from web.api.names import clean_name
 from web.context import caller, services, state
@@ -99,7 +100,7 @@ REQUEST_BODY = {
     "required": True,
     "content": {
         "multipart/form-data": {"schema": FORM_SCHEMA},
-        "application/json": {"schema": {"anyOf": [FromUrl.model_json_schema(), FromText.model_json_schema()]}},
+        "application/json": {"schema": {"anyOf": [body_of(FromUrl), body_of(FromText)]}},
     },
 }
 
