@@ -2,7 +2,7 @@
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
@@ -12,6 +12,7 @@ from folio.catalog.models import Collection
 from folio.errors import EmptyQuestion, NotFound
 from folio.settings import Settings
 from retrieval.calibration import Calibration
+from retrieval.candidates import Floats
 from retrieval.changes import newest_of
 from retrieval.collections import DEFAULT_COLLECTION, require_fingerprint
 from retrieval.context import DocumentRanking, assemble, rank_documents
@@ -32,7 +33,9 @@ from retrieval.stopwatch import Stopwatch
 from retrieval.stored_calibration import StoredCalibrations
 
 PASSAGES_PER_DOCUMENT = 3
-OVERTAKEN_TRIES = 5  # searches again when a document was replaced between the ranking and the reading of its passages
+OVERTAKEN_TRIES = 20  # searches again when a document was replaced between the ranking and the reading of its passages
+
+VectorOf = Callable[[str], Floats]
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,11 @@ class Searcher:
             EmbedderMismatch: the collection was embedded by another model.
         """
         limit = top_k or self._settings.top_k
+        vector_of = functools.cache(self._embedder.embed_query)  # a try after the first costs no embedding
         for _ in range(OVERTAKEN_TRIES):
-            found = self._find((query, *also), collection, max(self._settings.candidates, 2 * limit), filters)
+            found = self._find(
+                (query, *also), collection, max(self._settings.candidates, 2 * limit), filters, vector_of
+            )
             with found.watch.time("fuse"), self._catalog.read() as session:
                 assembled = assemble(
                     session,
@@ -163,7 +169,8 @@ class Searcher:
             NotFound: there is no such collection.
             EmbedderMismatch: the collection was embedded by another model.
         """
-        found = self._find((query,), collection, max(self._settings.candidates, 2 * depth), filters)
+        candidates = max(self._settings.candidates, 2 * depth)
+        found = self._find((query,), collection, candidates, filters, self._embedder.embed_query)
         with self._catalog.read() as session:
             return rank_documents(session, found.ranked, depth)
 
@@ -200,10 +207,12 @@ class Searcher:
                 live.close()
             self._live.clear()
 
-    def _find(self, queries: Sequence[str], collection: str, candidates: int, filters: Filters) -> _Found:
+    def _find(
+        self, queries: Sequence[str], collection: str, candidates: int, filters: Filters, vector_of: VectorOf
+    ) -> _Found:
         """The first query is the question; it alone decides the weights shown and is what a reranker reads."""
         watch = Stopwatch()
-        found = [self._rank(query, collection, candidates, filters, watch) for query in queries]
+        found = [self._rank(query, collection, candidates, filters, vector_of, watch) for query in queries]
         ranked = fuse_rankings([each.ranked for each in found])
         if self._reranker is not None:
             with watch.time("rerank"), self._catalog.read() as session:
@@ -211,7 +220,9 @@ class Searcher:
                 ranked = rerank(queries[0], ranked, self._reranker, self._settings.rerank_candidates, texts)
         return replace(found[0], ranked=ranked)
 
-    def _rank(self, query: str, collection: str, candidates: int, filters: Filters, watch: Stopwatch) -> _Found:
+    def _rank(
+        self, query: str, collection: str, candidates: int, filters: Filters, vector_of: VectorOf, watch: Stopwatch
+    ) -> _Found:
         if not query.strip():
             raise EmptyQuestion("The question is empty. Write what you want to know.")
         scope = self._scope(collection, filters)
@@ -219,7 +230,7 @@ class Searcher:
         language = query_language(query)
         weights = self._calibration(scope, snapshot).weights(language)
         with watch.time("embed"):
-            question = Question(snapshot.lexical.query_terms(query), self._embedder.embed_query(query))
+            question = Question(snapshot.lexical.query_terms(query), vector_of(query))
         with self._catalog.read() as session:
             texts = functools.partial(read_texts, session)
             ranked = rank(snapshot, question, weights, candidates, scope.documents, texts, watch)

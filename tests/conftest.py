@@ -142,7 +142,7 @@ def start_folio(tmp_path: Path) -> Callable[..., AbstractContextManager[str]]:
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a tiny embedding model with random weights: 32 dimensions, 64 tokens, prompts as E5 models have them."""
+    """Folder of a tiny embedding model: random weights, 32 dimensions, 64 tokens, prompts as E5 models have them."""
     import torch
     from sentence_transformers import SentenceTransformer, models
     from transformers import AutoTokenizer, BertConfig, BertModel
