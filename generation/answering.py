@@ -192,7 +192,7 @@ class Answerer:
         receipt = write_receipt(
             making, answer, signals, probability=probability, threshold=threshold, count=self._engine.count_text
         )
-        self._receipts.store(receipt, making.collection_id)
+        answer = self._receipts.store(receipt, making.collection_id).answer
         _observe(making, answer)
         return answer
 

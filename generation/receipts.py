@@ -9,6 +9,7 @@ from sqlalchemy import select
 from folio.catalog import Catalog
 from folio.catalog.models import Answer as AnswerRow
 from folio.catalog.models import Collection
+from folio.catalog.withdrawal import withdraw_deleted
 from folio.errors import NotFound
 from generation.answer import Answer, Sampling
 
@@ -100,8 +101,8 @@ class Receipts:
         stored, owner, collection, created_at = row
         return Receipt.model_validate({**stored, "owner": owner, "collection": collection, "created_at": created_at})
 
-    def store(self, receipt: Receipt, collection_id: str) -> None:
-        """Keep a receipt."""
+    def store(self, receipt: Receipt, collection_id: str) -> Receipt:
+        """Keep a receipt; as it was kept, without what belongs to documents deleted while the answer was made."""
         answer = receipt.answer
         row = AnswerRow(
             id=answer.answer_id,
@@ -117,4 +118,7 @@ class Receipts:
             receipt=receipt.model_dump(mode="json", exclude={"owner", "collection", "created_at"}),
         )
         with self._catalog.write() as session:
+            withdraw_deleted(session, row)
             session.add(row)
+            kept = {**row.receipt, "owner": receipt.owner, "collection": receipt.collection}
+        return Receipt.model_validate({**kept, "created_at": receipt.created_at})

@@ -1,4 +1,4 @@
-"""What stored answers forget when a document they rest on is deleted.
+"""What answers forget when a document they rest on is deleted: the stored ones, and those made meanwhile.
 
 An answer that cites the document loses its text; one that was only shown it loses the passage. Prompts go in the whole
 conversation, since later turns repeat earlier ones. Receipts are JSON as `docs/api.md` tells it.
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import String, cast, select
 from sqlalchemy.orm import Session
 
-from folio.catalog.models import Answer
+from folio.catalog.models import Answer, Collection, Document
 
 NOTICES = {
     "en": "A document that this answer rested on has been deleted, so the answer is no longer shown.",
@@ -29,6 +29,28 @@ def withdraw_answers(session: Session, collection_id: str, document_id: str) -> 
     return len(rows)
 
 
+def withdraw_deleted(session: Session, row: Answer) -> None:
+    """Take out of an answer, before it is stored, what belongs to documents deleted while it was made.
+
+    The shared lock on the collection, which deletions lock for themselves, holds until the transaction ends: either
+    this sees a deletion, or that deletion will see the stored answer.
+    """
+    session.execute(select(Collection.id).where(Collection.id == row.collection_id).with_for_update(read=True))
+    mentioned = {
+        place["document_id"]
+        for places in (row.receipt["passages"], row.receipt["answer"]["passages"], row.receipt["answer"]["citations"])
+        for place in places
+    }
+    there = set(session.scalars(select(Document.id).where(Document.id.in_(mentioned))))
+    for document_id in sorted(mentioned - there):
+        _withdraw(row, document_id)
+    withdrawn = select(Answer.id).where(
+        Answer.conversation_id == row.conversation_id, Answer.answer.in_(NOTICES.values())
+    )
+    if row.conversation_id and session.scalar(withdrawn.limit(1)):
+        row.receipt = {**row.receipt, "prompt": []}  # its history was read while that answer still had its text
+
+
 def answers_mentioning(session: Session, collection_id: str, document_id: str) -> int:
     """How many stored answers still hold something of a document."""
     found = select(Answer.id).where(Answer.collection_id == collection_id, _mentions(document_id))
@@ -44,15 +66,16 @@ def _withdraw(row: Answer, document_id: str) -> None:
     answer = dict(receipt.get("answer", {}))
     if any(citation["document_id"] == document_id for citation in answer.get("citations", [])):
         row.answer = answer["answer"] = NOTICES.get(row.language, NOTICES["en"])
-        row.rewritten_question = ""
+        row.refused, row.rewritten_question = True, ""
         # Refused, so that later turns of the conversation leave it out of their history.
         answer |= {"refused": True, "citations": [], "sentences": [], "thinking": None}
-        receipt |= {"raw": "", "logprobs": [], "search_query": row.question}
+        receipt["search_query"] = row.question
     elif answer.get("thinking"):
         answer["thinking"] = None
     answer["passages"] = _without(answer.get("passages", []), document_id)
     receipt |= {"answer": answer, "passages": _without(receipt.get("passages", []), document_id)}
-    receipt |= {"prompt": [], "steps": []}
+    # What the model wrote before the checks may repeat any passage, cited or not, also in an answer that was refused.
+    receipt |= {"prompt": [], "steps": [], "raw": "", "logprobs": []}
     row.receipt = receipt
 
 

@@ -5,6 +5,7 @@ import pytest
 from folio.catalog import Catalog
 from folio.catalog.models import Answer as AnswerRow
 from folio.catalog.models import Document
+from folio.catalog.withdrawal import NOTICES, withdraw_answers
 from folio.errors import EmptyQuestion, EngineFailed, EngineNotReady, NotFound, TooManyRequests
 from generation.answer import AskRequest
 from generation.conversations import Conversations
@@ -101,6 +102,55 @@ def test_a_conversation_keeps_history_and_is_really_deleted(answerer_over, scrip
         assert session.query(AnswerRow).count() == 0
     with pytest.raises(NotFound):
         conversations.get(first.conversation_id)
+
+
+@pytest.fixture
+def interrupted(scripted):
+    """An engine that calls `meanwhile` before it writes."""
+
+    class FakeInterruptedEngine(scripted):
+        def meanwhile(self) -> None:
+            pass
+
+        def stream_chat(self, request):
+            self.meanwhile()
+            yield from super().stream_chat(request)
+
+    return FakeInterruptedEngine(ANSWER)
+
+
+def test_a_document_deleted_while_an_answer_is_made_is_not_in_it(answerer_over, interrupted, catalog: Catalog) -> None:
+    engine = interrupted
+    answerer = answerer_over(engine)
+    engine.meanwhile = lambda: delete_documents(catalog)
+    answer = answerer.ask(AskRequest(question=QUESTION, logprobs=True, thinking="show"))
+    assert (answer.answer, answer.refused) == (NOTICES["en"], True)
+    assert (answer.citations, answer.passages, answer.sentences) == ([], [], [])
+    assert Receipts(catalog).get(answer.answer_id).answer == answer
+    assert "Hale" not in everything_stored(catalog)
+
+
+def test_a_document_deleted_during_a_later_turn_is_not_in_its_prompt(answerer_over, interrupted, catalog) -> None:
+    engine = interrupted
+    answerer = answerer_over(engine)
+    first = answerer.ask(AskRequest(question=QUESTION))
+    engine.meanwhile = lambda: delete_documents(catalog)
+    answerer.ask(AskRequest(question="Who built the Mirrorfield clock?", conversation_id=first.conversation_id))
+    assert "Hale" in str(engine.requests[-1].messages)
+    assert "Hale" not in everything_stored(catalog)
+
+
+def delete_documents(catalog: Catalog) -> None:
+    with catalog.write() as session:
+        for document in session.query(Document):
+            session.delete(document)
+            session.flush()
+            withdraw_answers(session, document.collection_id, document.id)
+
+
+def everything_stored(catalog: Catalog) -> str:
+    with catalog.read() as session:
+        return " ".join(f"{row.answer} {row.rewritten_question} {row.receipt}" for row in session.query(AnswerRow))
 
 
 def test_a_follow_up_is_rewritten_only_when_it_refers_back() -> None:

@@ -85,7 +85,7 @@ def test_an_answer_that_cited_the_document_no_longer_shows_its_text(folio):
         conversation = conversations.create(session.scalar(select(Collection.id)), "What is it?", "")
     cited = answer_from(folio, document_id, cites=True, conversation=conversation)
     shown = answer_from(folio, document_id, cites=False)
-    other = answer_from(folio, "f" * 32, cites=False, conversation=conversation)
+    other = answer_from(folio, put(folio, "b.txt", "Else."), cites=False, conversation=conversation)
     receipt = folio.documents.delete(document_id)
     assert (receipt.answers_withdrawn, receipt.checked["conversations"]) == (2, True)
     receipts = Receipts(folio.catalog)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import select
 
 from folio.catalog import Catalog
-from folio.catalog.models import Collection
+from folio.catalog.models import Collection, Document
 from folio.errors import EngineFailed, NotFound
 from generation.answer import Answer, AskRequest, Citation, NearestPassage, Sampling, Sentence, Timing, Usage
 from generation.conversations import Conversations
@@ -231,8 +231,11 @@ class ScriptedAnswerer:
             thinking="The note says how often it turns." if request.thinking == "show" else None,
             model="starter",
         )
-        Receipts(self.catalog).store(receipt(request, answer), collection)
-        return answer
+        with self.catalog.write() as session:  # an answer keeps nothing of documents that are not in the catalog
+            for view in Documents().all.values():
+                fields = view.model_dump(exclude={"collection", "chunks", "pages"})
+                session.merge(Document(**fields, collection_id=collection, text=NOTE))
+        return Receipts(self.catalog).store(receipt(request, answer), collection).answer
 
 
 def timing(mode: str) -> Timing:
