@@ -3,10 +3,13 @@
 import socket
 import time
 from http.server import BaseHTTPRequestHandler
+from typing import ClassVar
 
+import httpcore
 import pytest
 
 from folio.errors import IngestError, InvalidRequest
+from ingest import fetch as fetching
 from ingest.fetch import WebFile, check_url, fetch, public_address
 from ingest.parsers.registry import suffix_of
 from ingest.service import Ingestion
@@ -91,6 +94,56 @@ def test_redirects_inside_closed_pages_and_floods_are_refused(site, tmp_path, pa
     with pytest.raises(IngestError) as refused:
         fetch(f"{site}{path}", FileStorage(tmp_path), max_bytes=1000)
     assert refused.value.reason == reason
+
+
+class Gate(BaseHTTPRequestHandler):
+    """Sends every visitor to `target`, on its own port; `reached` counts who came in by that address."""
+
+    target = ""
+    reached: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        if not self.headers["Host"].startswith("public.test"):
+            self.reached.append(self.path)
+        port = self.headers["Host"].rpartition(":")[2]
+        self.send_response(404 if self.path == "/robots.txt" else 302)
+        self.send_header("Location", f"http://{self.target}:{port}/secret")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+LITERALS = ["169.254.169.254", "127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:127.0.0.1]", "localhost"]
+
+
+@pytest.mark.parametrize(
+    ("target", "check"),
+    [
+        *((target, "of the address written") for target in LITERALS),
+        *((target, "of the address resolved") for target in [*LITERALS, "inside.test"]),
+    ],
+)
+def test_each_check_alone_refuses_a_redirect_inside_before_any_connection(serve, tmp_path, monkeypatch, target, check):
+    connected = []
+
+    def connect(self, host, *args, **options):
+        connected.append(host)
+        return really_connect(self, host, *args, **options)
+
+    really_connect = httpcore.SyncBackend.connect_tcp
+    reached = []
+    site = serve(type("Away", (Gate,), {"target": target, "reached": reached}))
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
+    if check == "of the address written":
+        monkeypatch.setattr(fetching, "public_address", lambda host, port: "127.0.0.1")
+    else:
+        monkeypatch.setattr(fetching, "_require_outside", lambda url: None)
+    with pytest.raises(IngestError) as refused:
+        fetch(f"{site}/page", FileStorage(tmp_path), max_bytes=1000, total_s=5)
+    assert refused.value.reason == "refused"
+    assert (len(connected), reached) == (2, []), "for robots.txt and the page, never for what lies inside"
 
 
 def test_a_page_is_fetched_and_kept(site, tmp_path):
