@@ -9,12 +9,20 @@ from folio.errors import IngestError
 from folio.settings import Settings
 from ingest import ocr, reasons
 from ingest.parsed import Parsed, join_pages
+from ingest.parser_children import ParserChildren
 from ingest.sandbox import parse_in_child, recognise_in_child
 
 OCR_MEMORY_MIB = 2048  # models and pictures of a page take about 1 GiB
 
 
-def extract(path: Path, name: str, media_type: str, settings: Settings, on_page: Callable[[], None]) -> Parsed:
+def extract(
+    path: Path,
+    name: str,
+    media_type: str,
+    settings: Settings,
+    on_page: Callable[[], None],
+    children: ParserChildren | None = None,
+) -> Parsed:
     """The text of a file, as whole as this installation can make it.
 
     Pages that were recognised are named in the result's `meta` as `ocr_pages`; those that show something but gave no
@@ -22,13 +30,13 @@ def extract(path: Path, name: str, media_type: str, settings: Settings, on_page:
 
     Args:
         on_page: called before pages are recognised and after each; what it raises ends the work.
+        children: processes that are used again for file after file; none for a process of its own.
 
     Raises:
         IngestError: with the reason code that fits; `no_text` says how to get at the text of a scan.
     """
-    parsed = parse_in_child(
-        path, name, media_type, timeout_s=settings.parse_timeout_s, memory_mib=settings.parse_memory_mib
-    )
+    parse = parse_in_child if children is None else children.parse
+    parsed = parse(path, name, media_type, timeout_s=settings.parse_timeout_s, memory_mib=settings.parse_memory_mib)
     if not parsed.unread_pages:
         return parsed
     recognised: dict[int, str] = {}

@@ -21,6 +21,7 @@ from ingest.extraction import extract
 from ingest.fetch import fetch
 from ingest.lease import Lease, Leases, LostLease
 from ingest.members import store_members
+from ingest.parser_children import ParserChildren
 from ingest.parsers.registry import media_type_of
 from ingest.progress import ItemProgress, Progress
 from ingest.reading import reading_fingerprint
@@ -56,6 +57,7 @@ class ItemProcessor:
         self._pool = EmbeddingPool(embedder, settings.embedding_batch_size)
         self._chunk_embedder = ChunkEmbedder(catalog, self._pool)
         self._budget = ByteBudget(IN_MEMORY_BYTES)
+        self._parsers = ParserChildren()
         self._parsing = threading.BoundedSemaphore(PARSED_TOGETHER)
         # SQLite's own wait for the write lock sleeps between looks; threads of one process can simply stand in line.
         self._writing = threading.Lock()
@@ -87,8 +89,9 @@ class ItemProcessor:
         return lease.collection_id
 
     def close(self) -> None:
-        """End the threads of the embedding pool and of the progress."""
+        """End the threads of the embedding pool and of the progress, and the parsers."""
         self._pool.close()
+        self._parsers.close()
         self._progress.close()
 
     def _ingest(self, lease: Lease, progress: ItemProgress) -> None:
@@ -109,7 +112,9 @@ class ItemProcessor:
         name = lease.title or lease.uri
         with self._parsing:
             progress.stage("parsing")
-            parsed = extract(path, name, lease.media_type, self._settings, lambda: progress.stage("parsing"))
+            parsed = extract(
+                path, name, lease.media_type, self._settings, lambda: progress.stage("parsing"), self._parsers
+            )
             members = store_members(lease, parsed.embedded, self._storage)
             if parsed.embedded and not parsed.text.strip():
                 with self._writing:

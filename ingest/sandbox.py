@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ _context.set_forkserver_preload(PRELOAD)
 
 
 @dataclass(frozen=True)
-class _Failure:
+class Failure:
     """What a child sends instead of an answer."""
 
     reason: str
@@ -90,41 +91,58 @@ def _answers(
 ) -> Generator[Any, None, None]:
     """What `work` gives in a child process, one answer after the other, each within `timeout_s`."""
     receiver, sender = _context.Pipe(duplex=False)
-    child = _context.Process(target=_child, args=(sender, work, args, cpu_s, memory_mib), daemon=True)
-    child.start()
+    child = start_child(_child, sender, work, args, cpu_s, memory_mib)
     sender.close()
     try:
         while True:
             if not receiver.poll(timeout_s):
-                raise IngestError(reasons.TIMEOUT, _too_slow(timeout_s))
+                raise too_slow(timeout_s)
             answer = receiver.recv()
-            if isinstance(answer, _Failure):
+            if isinstance(answer, Failure):
                 raise IngestError(answer.reason, answer.message)
             if answer is _END:
                 return
             yield answer
     except EOFError as exc:
         child.join(5)
-        raise _death(child.exitcode, cpu_s, memory_mib) from exc
+        raise death(child.exitcode, cpu_s, memory_mib) from exc
     finally:
         receiver.close()
-        if child.is_alive():
-            child.kill()
-        child.join()
-        child.close()
+        end_child(child)
 
 
-def _death(exit_code: int | None, cpu_s: float, memory_mib: int) -> IngestError:
+def start_child(target: Callable[..., None], *args: object) -> BaseProcess:
+    """A started child process with the parsers loaded; `end_child` ends it."""
+    child: BaseProcess = _context.Process(target=target, args=args, daemon=True)
+    child.start()
+    return child
+
+
+def end_child(child: BaseProcess) -> None:
+    """End a child, whatever it is doing."""
+    if child.is_alive():
+        child.kill()
+    child.join()
+    child.close()
+
+
+def parser_pipe() -> tuple[Connection, Connection]:
+    """Both ends of a pipe to a child, for questions and answers."""
+    return _context.Pipe(duplex=True)
+
+
+def death(exit_code: int | None, cpu_s: float, memory_mib: int) -> IngestError:
     """Why a child ended without a word."""
     if exit_code == -signal.SIGXCPU:
-        return IngestError(reasons.TIMEOUT, _too_slow(cpu_s))
+        return too_slow(cpu_s)
     if exit_code == -signal.SIGKILL:  # by the kernel, short of memory: nobody else kills it before it has answered
         return IngestError(reasons.MEMORY, _too_fat(memory_mib))
     return IngestError(reasons.CRASHED, "The parser crashed on this file; it may be damaged.")
 
 
-def _too_slow(limit_s: float) -> str:
-    return f"The file was not read within {limit_s:.0f} s."
+def too_slow(limit_s: float) -> IngestError:
+    """What became of a file that took longer than it may."""
+    return IngestError(reasons.TIMEOUT, f"The file was not read within {limit_s:.0f} s.")
 
 
 def _too_fat(limit_mib: int) -> str:
@@ -135,27 +153,42 @@ def _parse(path: Path, filename: str, media_type: str) -> Iterator[Parsed]:
     yield parse(path, filename, media_type)
 
 
+def parse_bounded(path: Path, filename: str, media_type: str) -> Parsed:
+    """Parse in this process, and refuse a text that is too long to hand on."""
+    parsed = parse(path, filename, media_type)
+    _bounded(parsed)
+    return parsed
+
+
 def _child(sender: Connection, work: Callable[..., Any], args: tuple[object, ...], cpu_s: float, memory: int) -> None:
-    _limit(cpu_s, memory)
-    last: _Failure | None = _END
+    confine(memory)
+    allow_cpu(cpu_s)
+    last: Failure | None = _END
     try:
         for answer in work(*args):
             sender.send(_bounded(answer))
-    except IngestError as exc:
-        last = _Failure(exc.reason, exc.message)
-    except MemoryError:
-        last = _Failure(reasons.MEMORY, _too_fat(memory))
-    except FileNotFoundError:
-        last = _Failure(reasons.MISSING, "The file is no longer there.")
-    except RecursionError:
-        last = _Failure(reasons.CORRUPT, "The file is nested too deeply.")
     except BrokenPipeError:
         return
-    except Exception as exc:  # a parser's own surprise; the file is at fault, and only it fails
-        last = _Failure(reasons.CORRUPT, f"The file can't be read ({type(exc).__name__}); it may be damaged.")
+    except Exception as exc:
+        last = failure(exc, memory)
     with contextlib.suppress(BrokenPipeError):
         sender.send(last)
     sender.close()
+
+
+def failure(exc: Exception, memory_mib: int) -> Failure:
+    """What an exception of a parser means for its file."""
+    match exc:
+        case IngestError():
+            return Failure(exc.reason, exc.message)
+        case MemoryError():
+            return Failure(reasons.MEMORY, _too_fat(memory_mib))
+        case FileNotFoundError():
+            return Failure(reasons.MISSING, "The file is no longer there.")
+        case RecursionError():
+            return Failure(reasons.CORRUPT, "The file is nested too deeply.")
+    # A parser's own surprise: the file is at fault, and only it fails.
+    return Failure(reasons.CORRUPT, f"The file can't be read ({type(exc).__name__}); it may be damaged.")
 
 
 def _bounded(answer: Parsed | str) -> Parsed | str:
@@ -165,10 +198,16 @@ def _bounded(answer: Parsed | str) -> Parsed | str:
     return answer
 
 
-def _limit(cpu_s: float, memory_mib: int) -> None:
+def allow_cpu(cpu_s: float) -> None:
+    """Let this process compute for `cpu_s` more seconds; then the kernel ends it."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(used.ru_utime + used.ru_stime + cpu_s) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def confine(memory_mib: int) -> None:
     """Take from this process what a parser does not need."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_s) + 1, int(cpu_s) + 2))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_WRITTEN_BYTES, MAX_WRITTEN_BYTES))
     if sys.platform == "linux":
         # RLIMIT_DATA counts what is really private and writable; address space alone would refuse thread stacks.

@@ -125,7 +125,7 @@ def test_archives_are_bounded_in_files_and_in_what_they_unpack_to(monkeypatch, t
     monkeypatch.setattr(f"ingest.parsed.{limit}", value)
     monkeypatch.setattr(sandbox, "_context", multiprocessing.get_context("fork"))
     with pytest.raises(IngestError, match=said) as refused:
-        sandbox.parse_in_child(archive, archive.name, "", timeout_s=20, memory_mib=512)
+        sandbox.parse_in_child(archive, archive.name, "", timeout_s=20, memory_mib=4096)
     assert refused.value.reason == "too_large"
 
 
