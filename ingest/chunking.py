@@ -18,9 +18,13 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from ingest.parsed import Parsed
 from retrieval.embedder import Embedder
 
-SEPARATORS = [
-    r"\n\n+", r"\n", r"(?<=[。！？!?；;…])", r"(?<=[.!?]) +", r"(?<=[，、：,;:])\s*", r" +", r"",
-]  # fmt: skip
+ENDS, CLOSING = "。！？!?；;…", r"”’」』）》】〕)\]"
+# A sentence ends after its marks and the quotes and brackets that close after them.
+SENTENCE_END = (
+    rf"(?:(?<=[{ENDS}])|(?<=[{ENDS}][{CLOSING}])|(?<=[{ENDS}][{CLOSING}][{CLOSING}]))(?![{ENDS}{CLOSING}，、：,:.])"
+)
+CLAUSE_END = rf"(?<=[，、：,;:])(?!(?<=\d[,:])\d)(?![{CLOSING}])\s*"  # but not inside 1,000 or 21:00
+SEPARATORS = [r"\n\n+", r"\n", SENTENCE_END, r"(?<=[.!?]) +", CLAUSE_END, r" +", r""]
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 TABLE_HEADER = re.compile(r"^(\|.*\|)[ \t]*\n\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$", re.MULTILINE)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,17 @@ from ingest.parsed import Parsed
 
 ROOT = Path(__file__).parents[2]
 EVALDATA = Path(os.environ.get("FOLIO_EVALDATA", ROOT.parent / "shared/evaldata"))
-CLAUSE_END = '。！？!?；;…，、：,:."”’）)》」』]】'
+CHUNK_TOKENS = 200
+CLOSING = r"”’）)》」』\]】〕"
+# Where a sentence or clause of running text ends: after its marks and what closes after them, never in a number.
+BOUNDARY = re.compile(
+    rf"(?<=[。！？!?；;…，、：,:.])(?!(?<=\d[,:.])\d)[{CLOSING}]*(?![{CLOSING}。！？!?；;…，、：,:.])|\n"
+)
 
 
 @pytest.fixture(scope="module")
 def chunker(embedder):
-    return Chunker(embedder, chunk_tokens=200)
+    return Chunker(embedder, chunk_tokens=CHUNK_TOKENS)
 
 
 def check(chunker, embedder, parsed, title=""):
@@ -84,17 +90,39 @@ def chinese_paragraphs(name):
 
 
 @pytest.mark.parametrize("name", ["xquad", "cmrc2018"])
-def test_chinese_chunks_end_at_a_clause_unless_one_sentence_is_longer(chunker, embedder, name):
-    paragraphs = list(chinese_paragraphs(name))[:240]
-    assert len(paragraphs) > 100
+def test_chinese_chunks_begin_and_end_at_a_clause_unless_that_is_longer_than_a_chunk(chunker, embedder, name):
     cut, several = [], 0
-    for text in paragraphs:
+    for text in chinese_paragraphs(name):
         chunks = check(chunker, embedder, Parsed(text=text))
         several += len(chunks) > 1
-        for chunk in chunks[:-1]:
-            ended = chunk.text[-1] in CLAUSE_END or "\n" in text[chunk.end : chunk.end + 2]
-            clause = re.split(r"[。！？!?；;…，、：,:]", chunk.text)[-1]
-            if not ended and embedder.count_tokens([clause])[0] < 150:
-                cut.append(chunk.text[-30:])
-    assert several > 20
+        edges = {0, len(text), *(match.end() for match in BOUNDARY.finditer(text))}
+        assert not text[: chunks[0].start].strip()
+        assert not text[chunks[-1].end :].strip()
+        for before, after in pairwise(chunks):
+            if not edges.isdisjoint(range(before.end, after.start + 1)):
+                continue
+            first, last = max(e for e in edges if e < before.end), min(e for e in edges if e > after.start)
+            if embedder.count_tokens([text[first:last]])[0] <= CHUNK_TOKENS:
+                cut.append(f"{text[first : before.end]} | {text[after.start : last]}")
+    assert several > 100
     assert cut == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("他说：“水开了。”", "然后他走了"), ("他说：「好！」", "她没有回答"), ("（见第三章。）", "本章讲别的"),
+        ("「真的？」，他问。", "没人回答"), ("他等了很久……", "门开了"),
+    ],
+)  # fmt: skip
+def test_a_quote_or_bracket_stays_with_the_sentence_that_it_closes(embedder, left, right):
+    text = left + right * 3 + "。"
+    chunks = Chunker(embedder, chunk_tokens=embedder.count_tokens([right * 3 + "。"])[0]).split(Parsed(text=text), "")
+    assert [chunk.text for chunk in chunks] == [left, right * 3 + "。"]
+
+
+def test_a_number_is_not_cut_at_its_marks(embedder):
+    text = " ".join(["从10:30到21:00有1,250人来过"] * 30)
+    for limit in range(24, 40):
+        for chunk in Chunker(embedder, chunk_tokens=limit).split(Parsed(text=text), ""):
+            assert not re.search(r"\d[,:]$", chunk.text)
