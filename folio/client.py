@@ -131,6 +131,10 @@ class Folio:
         """All jobs, newest first."""
         return self._pages("/api/v1/jobs", {"collection": collection} if collection else {})
 
+    def job_items(self, job_id: str, state: str = "") -> Iterator[Json]:
+        """All files of a job, or those in a state: `queued`, `running`, `done`, `unchanged`, `failed`, `cancelled`."""
+        return self._pages(f"/api/v1/jobs/{job_id}/items", {"state": state})
+
     def documents(self, collection: str = "default", query: str = "") -> Iterator[Json]:
         """All documents of a collection."""
         return self._pages("/api/v1/documents", {"collection": collection, "query": query})

@@ -53,6 +53,25 @@ def test_the_job_tells_how_it_went(client, work):
     assert client.post(f"/api/v1/jobs/{job['id']}/cancel").json["state"] == "cancelled"
 
 
+def test_all_files_of_a_job_are_listed_page_by_page_and_by_state(client, work):
+    files = [(f"{number}.md", TEXT.encode() + bytes([48 + number])) for number in range(4)]
+    job_id = upload(client, *files, ("bad.xyz", b"\x00\x01\x02")).json["job_id"]
+    address = f"/api/v1/jobs/{job_id}/items"
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = client.get(address, query_string={"limit": 2, "cursor": cursor}).json
+        seen += [item["title"] for item in page["items"]]
+        cursor = page["next_cursor"]
+    assert seen == ["0.md", "1.md", "2.md", "3.md", "bad.xyz"]
+    work(job_id)
+    [failed] = client.get(address, query_string={"state": "failed"}).json["items"]
+    assert (failed["title"], failed["reason_code"]) == ("bad.xyz", "unsupported")
+    assert len(client.get(address, query_string={"state": "done"}).json["items"]) == 4
+    for wrong in ({"state": "lost"}, {"cursor": "x"}, {"limit": 0}):
+        assert client.get(address, query_string=wrong).status_code == 400
+    assert client.get("/api/v1/jobs/none/items").status_code == 404
+
+
 def test_a_text_and_an_address_are_taken_too(client, services):
     text = client.post("/api/v1/documents", json={"title": "A note", "text": "Short."})
     assert text.status_code == 202
@@ -259,6 +278,7 @@ def test_a_document_or_job_of_a_hidden_collection_does_not_exist(client, service
         assert hidden == answer(method, path.format("0" * 32)).replace("0" * 32, "?")
     for method, path in [
         ("GET", "/api/v1/jobs/{}"),
+        ("GET", "/api/v1/jobs/{}/items"),
         ("POST", "/api/v1/jobs/{}/retry"),
         ("POST", "/api/v1/jobs/{}/cancel"),
     ]:

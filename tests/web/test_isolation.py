@@ -45,6 +45,7 @@ BY_ID = [
     ("document", "GET", "/api/v1/documents?collection=mine&cursor=ID", None),
     ("document", "POST", "/api/v1/search", {"query": "a", "collection": "mine", "filters": {"document_ids": ["ID"]}}),
     ("job", "GET", "/api/v1/jobs/ID", None),
+    ("job", "GET", "/api/v1/jobs/ID/items", None),
     ("job", "POST", "/api/v1/jobs/ID/cancel", None),
     ("job", "POST", "/api/v1/jobs/ID/retry", None),
     ("job", "GET", "/api/v1/jobs?cursor=ID", None),

@@ -1,11 +1,14 @@
 """`/api/v1/jobs`: how ingestion goes, with cancel and retry."""
 
+from typing import Literal
+
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
 from pydantic import BaseModel, Field
 
 from folio.errors import InvalidRequest, NotFound
 from ingest.service import JobView
+from ingest.views import ItemView
 from web.access import needs
 from web.api.common import Id, Name, Text, problems
 from web.api.described import json_of
@@ -36,6 +39,23 @@ class JobsQuery(BaseModel):
     cursor: Text = Field("", max_length=64, description="`next_cursor` of the page before; empty for the first page.")
 
 
+class ItemsPage(BaseModel):
+    """Files of a job, in its order."""
+
+    items: list[ItemView]
+    next_cursor: str | None
+
+
+class ItemsQuery(BaseModel):
+    """Which files of a job."""
+
+    state: Literal["", "queued", "running", "done", "unchanged", "failed", "cancelled"] = Field(
+        "", description="Only files in this state; empty for all."
+    )
+    limit: int = Field(200, ge=1, le=1000, description="Most files in the reply.")
+    cursor: str = Field("", pattern="^[0-9]{0,9}$", description="`next_cursor` of the page before.")
+
+
 @jobs_api.get("", responses={200: json_of(JobPage), **problems()})
 @needs("ask")
 def list_jobs(query: JobsQuery) -> Response:
@@ -52,8 +72,19 @@ def list_jobs(query: JobsQuery) -> Response:
 @jobs_api.get("/<job_id>", responses={200: json_of(JobView), **problems()})
 @needs("ask")
 def get_job(path: JobPath) -> Response:
-    """Show a job: state, counts, rate, and each file with its stage and reason."""
+    """Show a job: state, counts, rate, and the files that matter most, each with its stage and reason."""
     return reply(_own_job(path.job_id))
+
+
+@jobs_api.get("/<job_id>/items", responses={200: json_of(ItemsPage), **problems()})
+@needs("ask")
+def list_items(path: JobPath, query: ItemsQuery) -> Response:
+    """List all files of a job, page by page."""
+    job = _own_job(path.job_id)
+    after = int(query.cursor) if query.cursor else -1
+    page = services().ingestion.items(job.id, state=query.state, limit=query.limit, after=after)
+    next_cursor = None if page.next_after is None else str(page.next_after)
+    return reply(ItemsPage(items=page.items, next_cursor=next_cursor))
 
 
 @jobs_api.post("/<job_id>/cancel", responses={200: json_of(JobView), **problems(409)})
