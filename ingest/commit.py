@@ -72,7 +72,8 @@ def _write(
     replaced = {document.sha256} if document is not None else set()
     document = _document(session, lease, new, document)
     session.flush()
-    session.execute(delete(Chunk).where(Chunk.document_id == document.id))
+    if document.version > 1:
+        session.execute(delete(Chunk).where(Chunk.document_id == document.id))
     rows = [
         chunk_row(lease.collection_id, document.id, ordinal, chunk, vector)
         for ordinal, (chunk, vector) in enumerate(zip(new.chunks, new.vectors, strict=True))
@@ -111,6 +112,9 @@ def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str) 
     Raises:
         LostLease: the item was cancelled or taken over.
     """
+    with catalog.read() as session:  # most files are new, and need not stand in line to be told so
+        if _present(session, lease) is None:
+            return False
     with catalog.write() as session:
         item = held_item(session, lease)
         document = _present(session, lease)

@@ -71,6 +71,12 @@ def replace_members(session: Session, lease: Lease, members: Members) -> set[str
     Raises:
         IngestError: `too_large` when the outermost container has brought too many files already.
     """
+    if members.files:
+        _add_items(session, lease, members)
+    return _delete_vanished(session, lease, {file.uri for file in members.files})
+
+
+def _add_items(session: Session, lease: Lease, members: Members) -> None:
     inside = f"{container_of(lease.uri)}{INSIDE}"
     known = (
         session.scalar(
@@ -85,7 +91,6 @@ def replace_members(session: Session, lease: Lease, members: Members) -> set[str
     last = session.scalar(select(func.max(IngestItem.ordinal)).where(IngestItem.job_id == lease.job_id)) or 0
     for ordinal, file in enumerate(members.files, start=last + 1):
         session.add(_item(lease, file, ordinal))
-    return _delete_vanished(session, lease, {file.uri for file in members.files})
 
 
 def _item(lease: Lease, file: IncomingFile, ordinal: int) -> IngestItem:

@@ -17,6 +17,7 @@ from folio.log import get_logger
 from ingest.lease import Lease, LostLease
 
 WRITE_EVERY_S = 0.5
+ITEMS = IngestItem.metadata.tables[IngestItem.__tablename__]
 
 log = get_logger(__name__)
 
@@ -98,10 +99,10 @@ class Progress:
             for item in due:
                 values, item.values = item.values, {}
                 item.written_at = time.monotonic()
-                held = update(IngestItem).where(
-                    IngestItem.id == item.lease.item_id,
-                    IngestItem.state == "running",
-                    IngestItem.worker == item.lease.worker,
+                held = update(ITEMS).where(
+                    ITEMS.c.id == item.lease.item_id,
+                    ITEMS.c.state == "running",
+                    ITEMS.c.worker == item.lease.worker,
                 )
-                result = session.execute(held.values(heartbeat_at=now(), **values))
-                item.is_lost = not result.rowcount  # type: ignore[attr-defined]
+                # Through the connection: a session would look for objects to bring up to date, and holds none.
+                item.is_lost = not session.connection().execute(held.values(heartbeat_at=now(), **values)).rowcount
