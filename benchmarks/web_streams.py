@@ -65,7 +65,8 @@ def run_server(port: int, folder: str, relay_url: str = "") -> None:
         catalog = Catalog(settings.catalog_url)
         catalog.migrate()
         answerer = EngineAnswerer(relay_url) if relay_url else Metronome()
-        return create_app(SimpleNamespace(settings=settings, catalog=catalog, answerer=answerer))
+        unwatched = SimpleNamespace(health=lambda: None)
+        return create_app(SimpleNamespace(settings=settings, catalog=catalog, answerer=answerer, engine=unwatched))
 
     serve(build, settings)
 

@@ -42,7 +42,7 @@ def test_the_service_keeps_to_its_own_description(services, work, engine_url, un
             *("--exclude-path-regex", SIGN_IN, "--generation-deterministic", "--no-color"),
         ]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=800, check=False)
-        assert run.returncode == 0, run.stdout[-8000:]
+        assert run.returncode == 0, run.stdout[-20000:]
         assert '"status": 500' not in log.read_text()
     finally:
         web.terminate()
