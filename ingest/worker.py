@@ -54,6 +54,7 @@ class Worker:
 
     def run(self, stop: threading.Event, *, finished: Callable[[], bool] = lambda: False) -> None:
         """Work until `stop` is set or `finished` says so."""
+        self._changed = dict.fromkeys(self._generations.behind(), 1)
         items = ThreadPoolExecutor(AT_ONCE, "item")
         consumer = self._queue.consumer(lambda item_id: self._hand_over(items, item_id), workers=FEEDERS)
         consumer.start()

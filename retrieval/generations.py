@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Collection, IndexGeneration
+from folio.catalog.models import Chunk, Collection, IndexChange, IndexGeneration
 from folio.errors import IntegrityError, NotFound
 from folio.settings import Settings
 from retrieval.changes import newest_sequence
@@ -49,6 +49,17 @@ class Generations:
         self._catalog = catalog
         self._root = settings.indexes_dir
         self._embedder = embedder
+
+    def behind(self) -> list[str]:
+        """Collections with changes that no generation holds, as a worker that died leaves them."""
+        published = (
+            select(func.coalesce(func.max(IndexGeneration.sequence), 0))
+            .where(IndexGeneration.collection_id == IndexChange.collection_id)
+            .scalar_subquery()
+        )
+        with self._catalog.read() as session:
+            changed = select(IndexChange.collection_id).where(IndexChange.seq > published).distinct()
+            return list(session.scalars(changed))
 
     def publish(self, collection_id: str) -> IndexGeneration | None:
         """Write a new generation with all the catalog's changes and switch to it; None when nothing changed.

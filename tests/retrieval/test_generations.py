@@ -104,3 +104,11 @@ def test_publishing_measures_the_legs_so_that_no_search_waits_for_it(library, se
         kept = session.get(Collection, library.info.id).calibration
     assert kept["chunks"] == 2
     assert kept["languages"]["en"]["pairs"] == 2
+
+
+def test_changes_that_no_generation_holds_are_known_until_they_are_published(library, generations):
+    assert generations.behind() == []
+    library.put("a.txt", "one")
+    assert generations.behind() == [library.info.id]
+    generations.publish(library.info.id)
+    assert generations.behind() == []
