@@ -77,16 +77,23 @@ def relay(engine_url: str) -> Iterator[str]:
     process.start()
     try:
         address = f"http://127.0.0.1:{port}"
-        for _ in range(200):
-            try:
-                httpx.get(f"{address}/v1/models")
-                break
-            except httpx.TransportError:
-                time.sleep(0.1)
+        wait_until_up(f"{address}/v1/models")
         yield address
     finally:
         process.terminate()
         process.join(10)
+
+
+def wait_until_up(url: str) -> None:
+    """Return as soon as the server answers at an address of its own."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(url)
+            return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise SystemExit("the server did not start")
 
 
 class EngineAnswerer:

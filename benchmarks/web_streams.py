@@ -25,7 +25,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
-from stamped_engine import QUESTION, EngineAnswerer, relay
+from stamped_engine import QUESTION, EngineAnswerer, relay, wait_until_up
 
 INTERVAL_S = 0.05  # 20 tokens a second each, a brisk decode on a CPU
 PROBE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -81,23 +81,11 @@ def server(relay_url: str = "") -> Iterator[int]:
         process = multiprocessing.get_context("spawn").Process(target=run_server, args=(port, folder, relay_url))
         process.start()
         try:
-            wait_until_up(port)
+            wait_until_up(f"http://127.0.0.1:{port}/healthz")
             yield port
         finally:
             process.terminate()
             process.join(30)
-
-
-def wait_until_up(port: int) -> None:
-    """Return as soon as the server answers."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            httpx.get(f"http://127.0.0.1:{port}/healthz")
-            return
-        except httpx.TransportError:
-            time.sleep(0.05)
-    raise SystemExit("the server did not start")
 
 
 @dataclass(frozen=True)

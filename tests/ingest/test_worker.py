@@ -1,37 +1,19 @@
 """What the worker promises: no item is left waiting, unchanged files cost nothing, members follow their archive."""
 
 import io
-import threading
 import zipfile
 
 import pytest
 
 from ingest import reasons
-from ingest.documents import Documents
 from ingest.lease import Leases
-from ingest.service import Ingestion
-from ingest.worker import Worker
-from retrieval.collections import Collections
 from retrieval.generations import Generations
 from retrieval.search import Searcher
 
 
 @pytest.fixture
-def parts(catalog, settings, embedder):
-    searcher = Searcher(catalog, embedder, settings)
-    ingestion = Ingestion(catalog, settings, Collections(catalog, embedder))
-    worker = Worker(catalog, embedder, Generations(catalog, settings), settings)
-
-    def finish(job):
-        watchdog = threading.Event()
-        timer = threading.Timer(60, watchdog.set)
-        timer.start()
-        worker.run(watchdog, finished=lambda: ingestion.job(job.id).is_finished)
-        timer.cancel()
-        return ingestion.job(job.id)
-
-    yield ingestion, Documents(catalog, settings, searcher), finish
-    searcher.close()
+def parts(folio):
+    return folio.ingestion, folio.documents, folio.work
 
 
 def test_an_item_whose_try_failed_is_tried_again(parts, catalog, settings):

@@ -6,9 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -42,14 +44,27 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.hostile
-def test_a_graceful_stop_finishes_open_answers_and_takes_no_new_ones(tmp_path, unused_port):
-    script = tmp_path / "server.py"
-    script.write_text(textwrap.dedent(SLOW_SERVER))
-    process = subprocess.Popen([sys.executable, str(script), str(unused_port), str(tmp_path / "data")], cwd=ROOT)
-    url = f"http://127.0.0.1:{unused_port}"
+@contextmanager
+def real_server(
+    folder: Path, port: int, source: str = SLOW_SERVER, **options: Any
+) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """A server in a process of its own; yields it and its address."""
+    script = folder / "server.py"
+    script.write_text(source)
+    command = [sys.executable, str(script), str(port), str(folder / "data")]
+    process = subprocess.Popen(command, cwd=ROOT, **options)
+    url = f"http://127.0.0.1:{port}"
     try:
         wait_until_up(url)
+        yield process, url
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.hostile
+def test_a_graceful_stop_finishes_open_answers_and_takes_no_new_ones(tmp_path, unused_port):
+    with real_server(tmp_path, unused_port) as (process, url):
         names = []
         with httpx.stream("POST", f"{url}/api/v1/ask", json={"question": "40", "stream": True}, timeout=30) as reply:
             for line in reply.iter_lines():
@@ -64,9 +79,6 @@ def test_a_graceful_stop_finishes_open_answers_and_takes_no_new_ones(tmp_path, u
         assert names.count("token") == 40
         assert names[-1] == "done"
         assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.wait()
 
 
 IMPATIENT_SERVER = (
@@ -81,37 +93,27 @@ web.server.SILENT_PEER_S = 1
 
 @pytest.mark.hostile
 def test_clients_that_never_finish_their_requests_do_not_keep_others_out(tmp_path, unused_port):
-    script = tmp_path / "server.py"
-    script.write_text(IMPATIENT_SERVER)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "FOLIO_WEB_THREADS": "8"}
-    command = [sys.executable, str(script), str(unused_port), str(tmp_path / "data")]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        wait_until_up(f"http://127.0.0.1:{unused_port}")
+    options = {"env": environment, "stderr": subprocess.DEVNULL}
+    with real_server(tmp_path, unused_port, IMPATIENT_SERVER, **options) as (process, url):
         stalled = [socket.create_connection(("127.0.0.1", unused_port)) for _ in range(12)]
         for connection in stalled:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
-        assert httpx.get(f"http://127.0.0.1:{unused_port}/healthz", timeout=20).status_code == 200
+        assert httpx.get(f"{url}/healthz", timeout=20).status_code == 200
         for connection in stalled:
             connection.close()
-    finally:
         process.terminate()
         process.wait(20)
 
 
 @pytest.mark.hostile
 def test_a_stream_goes_on_over_another_connection_and_thread_of_the_real_server(tmp_path, unused_port):
-    script = tmp_path / "server.py"
-    script.write_text(SLOW_SERVER)
-    process = subprocess.Popen([sys.executable, str(script), str(unused_port), str(tmp_path / "data")], cwd=ROOT)
-    url = f"http://127.0.0.1:{unused_port}/api/v1/ask"
-    try:
-        wait_until_up(f"http://127.0.0.1:{unused_port}")
+    with real_server(tmp_path, unused_port) as (_, url):
         seen, last = [], ""
         for stop_after in (5, 17, 1000):  # each over a connection of its own
             headers = {"Last-Event-ID": last} if last else {}
             with httpx.stream(
-                "POST", url, json={"question": "40", "stream": True}, headers=headers, timeout=30
+                "POST", f"{url}/api/v1/ask", json={"question": "40", "stream": True}, headers=headers, timeout=30
             ) as reply:
                 for line in reply.iter_lines():
                     if line.startswith("id: "):
@@ -120,21 +122,13 @@ def test_a_stream_goes_on_over_another_connection_and_thread_of_the_real_server(
                     if len(seen) >= stop_after:
                         break
         assert seen == list(range(1, 43))  # the passages, 40 tokens, the end
-        gone = httpx.post(url, json={"question": "40"}, headers={"Last-Event-ID": "0" * 32 + ".7"})
+        gone = httpx.post(f"{url}/api/v1/ask", json={"question": "40"}, headers={"Last-Event-ID": "0" * 32 + ".7"})
         assert (gone.status_code, gone.json()["code"]) == (410, "stream_gone")
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.hostile
 def test_a_client_of_the_real_server_that_hangs_up_ends_its_answer(tmp_path, unused_port):
-    script = tmp_path / "server.py"
-    script.write_text(SLOW_SERVER)
-    process = subprocess.Popen([sys.executable, str(script), str(unused_port), str(tmp_path / "data")], cwd=ROOT)
-    url = f"http://127.0.0.1:{unused_port}"
-    try:
-        wait_until_up(url)
+    with real_server(tmp_path, unused_port) as (_, url):
         with pytest.raises(httpx.ReadTimeout):  # the answer would take 50 s
             httpx.post(f"{url}/api/v1/ask", json={"question": "1000"}, timeout=0.5)
         time.sleep(1.5)
@@ -142,9 +136,6 @@ def test_a_client_of_the_real_server_that_hangs_up_ends_its_answer(tmp_path, unu
         ended = [line for line in log.splitlines() if line.startswith("folio_http_requests_total") and "503" in line]
         assert ended
         assert 'endpoint="ask.ask"' in ended[0]
-    finally:
-        process.kill()
-        process.wait()
 
 
 def wait_until_up(url: str) -> None:

@@ -1,7 +1,8 @@
 """What the API's request models share: bounded text, filters, pages of a list, and how problems are documented."""
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from flask_openapi3.types import ResponseDict
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -9,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from folio.errors import EmptyQuestion, InvalidRequest, QuestionTooLong
 from retrieval.passages import Filters
 from web.errors import PROBLEM_JSON
+
+Item = TypeVar("Item")
 
 
 def _not_blank(value: str) -> str:
@@ -109,8 +112,15 @@ class PageQuery(BaseModel):
     cursor: Text = Field("", max_length=500, description="`next_cursor` of the page before; empty for the first page.")
 
 
-def cursor_after(moment: datetime, key: str) -> str:
-    """The cursor that leads on from an item, in a list ordered by time."""
+def cursor_after(items: Sequence[Item], limit: int, place: Callable[[Item], tuple[datetime, str]]) -> str | None:
+    """The cursor that leads on from a page of a list ordered by time; None when the page was not full.
+
+    Args:
+        place: an item's time and key.
+    """
+    if len(items) < limit:
+        return None
+    moment, key = place(items[-1])
     return f"{moment.isoformat()}_{key}"
 
 

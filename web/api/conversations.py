@@ -35,9 +35,8 @@ class ConversationPage(BaseModel):
 def list_conversations(query: PageQuery) -> Response:
     """List one's own conversations, the last used first."""
     items = services().conversations.list(caller().key_id, limit=query.limit, after=seen_at(query.cursor))
-    last = items[-1] if len(items) == query.limit else None
     visible_items = [item for item in items if caller().sees(item.collection)]
-    cursor = cursor_after(last.updated_at, last.id) if last else None
+    cursor = cursor_after(items, query.limit, lambda item: (item.updated_at, item.id))
     return reply(ConversationPage(items=visible_items, next_cursor=cursor))
 
 

@@ -40,8 +40,8 @@ class RatedPage(BaseModel):
 def list_evaluations(query: PageQuery) -> Response:
     """List evaluation runs, newest first."""
     items = QualityRecords(services().catalog).evaluations(query.limit, after=seen_at(query.cursor))
-    last = items[-1] if len(items) == query.limit else None
-    return reply(EvaluationPage(items=items, next_cursor=cursor_after(last.created_at, last.id) if last else None))
+    cursor = cursor_after(items, query.limit, lambda item: (item.created_at, item.id))
+    return reply(EvaluationPage(items=items, next_cursor=cursor))
 
 
 @quality_api.get("/feedback", responses={200: RatedPage, **problems()})
@@ -51,7 +51,6 @@ def list_feedback(query: FeedbackQuery) -> Response:
     owner = None if caller().allows("admin") else caller().key_id
     records = QualityRecords(services().catalog)
     rated = records.rated(int(query.rating), query.limit, owner=owner, after=seen_at(query.cursor))
-    last = rated[-1] if len(rated) == query.limit else None
     shown = [item for item in rated if caller().sees(item.collection)]
-    cursor = cursor_after(last.created_at, last.answer_id) if last else None
+    cursor = cursor_after(rated, query.limit, lambda item: (item.created_at, item.answer_id))
     return reply(RatedPage(items=shown, next_cursor=cursor))
