@@ -10,11 +10,11 @@ from folio.errors import IngestError
 from ingest import reasons
 from ingest.parsed import Parsed, join_pages
 from ingest.parsers.pdf_quality import TextLayer, text_layer
+from ingest.parsers.right_to_left import RIGHT_TO_LEFT, page_characters
 
 CJK = r"\u3000-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
 BROKEN_CJK_LINE = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
 HYPHENATED = re.compile(r"(?<=[a-z])(?:\ufffe|-)\n(?=[a-z])")
-ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 SOFT_MARKS = re.compile(r"[\ufffe\uffff\u00ad\u0000]")
 
 COMMENTS = (
@@ -78,23 +78,11 @@ def joined_lines(text: str) -> str:
 
 
 def logical_text(text_page: pypdfium2.PdfTextPage) -> str:
-    """The page's text with the letters of Arabic ligatures in reading order."""
+    """The page's text in reading order."""
     text: str = text_page.get_text_bounded()
-    return in_reading_order(text_page, text_page.get_text_range()) if ALEF_LAM.search(text) else text
-
-
-def in_reading_order(text_page: pypdfium2.PdfTextPage, characters: str) -> str:
-    """`characters`, which are all of the page's, with the letters of Arabic ligatures swapped where PDFium did not.
-
-    PDFium gives the two letters of a lam-alef ligature the wrong way round; both have the box of the one glyph, which
-    tells them from the many places where alef really comes before lam.
-    """
-    letters = list(characters)
-    for index in range(len(letters) - 1):
-        pair = letters[index] + letters[index + 1]
-        if ALEF_LAM.fullmatch(pair) and text_page.get_charbox(index) == text_page.get_charbox(index + 1):
-            letters[index], letters[index + 1] = letters[index + 1], letters[index]
-    return "".join(letters)
+    if RIGHT_TO_LEFT.search(text):
+        return "".join(character for character, _ in page_characters(text_page))
+    return text
 
 
 def _field_values(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> list[str]:

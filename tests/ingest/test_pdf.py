@@ -1,10 +1,14 @@
-"""PDFs are read as people read them: columns, turned pages, forms, notes, Arabic."""
+"""PDFs are read as people read them: columns, turned pages, forms, notes, Hebrew and Arabic."""
 
 from pathlib import Path
 
+import pypdfium2
 import pytest
 
+from ingest.boxes import span_boxes
 from ingest.parsers.pdf import parse_pdf
+
+RIGHT_TO_LEFT = Path(__file__).parent / "fixtures" / "right_to_left.pdf"  # see make_right_to_left.py beside it
 
 FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 
@@ -70,3 +74,33 @@ def test_notes_and_comments_are_read(tmp_path):
     )
     path = pdf(tmp_path / "notes.pdf", line(40, 300, "Text."), page="/Annots [6 0 R 7 0 R 8 0 R]", further=notes)
     assert parse_pdf(path, path.name).text == "Text.\nComment: Check this figure\nComment: Approved"
+
+
+def test_lines_from_right_to_left_are_read_in_their_order():
+    """Among them words of the other script, numbers, brackets, a ligature, and replacement texts."""
+    *lines, latin_line = RIGHT_TO_LEFT.with_suffix(".txt").read_text("utf-8").splitlines()
+    first, second = parse_pdf(RIGHT_TO_LEFT, RIGHT_TO_LEFT.name).text.split("\n\n")
+    assert first.split("\n") == lines
+    assert second == latin_line
+
+
+def test_a_line_from_right_to_left_that_is_turned_is_read_in_its_order(tmp_path):
+    with pypdfium2.PdfDocument(RIGHT_TO_LEFT) as document:
+        page = document[0]
+        width, height = page.get_size()
+        page.set_mediabox(-height, 0, 0, width)
+        page.set_rotation(90)
+        for piece in page.get_objects():
+            piece.transform(pypdfium2.PdfMatrix().rotate(90, ccw=True))
+        page.gen_content()
+        document.save(tmp_path / "turned.pdf")
+    upright, turned = (parse_pdf(path, path.name).text for path in (RIGHT_TO_LEFT, tmp_path / "turned.pdf"))
+    assert turned.split("\n")[:2] == upright.split("\n")[:2]
+
+
+def test_a_word_of_a_line_from_right_to_left_is_marked_where_it_stands():
+    text = parse_pdf(RIGHT_TO_LEFT, RIGHT_TO_LEFT.name).text
+    boxes = {word: span_boxes(RIGHT_TO_LEFT, 1, text[: text.index(word)], word) for word in ("تفتح", "10:45", "صباحا")}
+    middles = {word: sum(box.x for box in found) / len(found) for word, found in boxes.items()}
+    assert middles["تفتح"] > middles["10:45"] > middles["صباحا"]
+    assert len({round(box.y, 1) for found in boxes.values() for box in found}) == 1
