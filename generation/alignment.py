@@ -172,15 +172,31 @@ def _runs(text: str, known: set[str]) -> list[str]:
 def _roles_swapped(claim: Reading, source: Reading) -> str:
     """`A beat B` is not `B beat A`: two parties around a shared word, in the other order, in the same voice."""
     parties = _parties(claim, source)
+    own_words = set(terms(" ".join(claim.names)))
     for (a_at, a), (b_at, b) in itertools.combinations(parties, 2):
-        a_in, b_in = source.lowered.find(a), source.lowered.find(b)
-        if not 0 <= b_in < a_in:
-            continue
-        said, written = claim.lowered[a_at + len(a) : b_at], source.lowered[b_in + len(b) : a_in]
-        shared = set(terms(said)) & set(terms(written)) - set(terms(" ".join(claim.names)))
-        if shared and bool(_PASSIVE.search(said)) == bool(_PASSIVE.search(written)):
+        said = claim.lowered[a_at + len(a) : b_at]
+        deed, is_passive = set(terms(said)) - own_words, bool(_PASSIVE.search(said))
+        if _tells(source, b, a, deed, is_passive) and not _tells(source, a, b, deed, is_passive):
             return "who did it and to whom is the other way round in the source"
     return ""
+
+
+def _tells(source: Reading, first: str, second: str, deed: set[str], is_passive: bool) -> bool:
+    """Whether the source has words of the deed, in that voice, between the two in that order."""
+    return any(
+        deed & set(terms(written)) and bool(_PASSIVE.search(written)) == is_passive
+        for written in _between(source.lowered, first, second)
+    )
+
+
+def _between(text: str, first: str, second: str) -> list[str]:
+    """What stands between each `first` of a text and the next `second`."""
+    stretches = []
+    for found in re.finditer(re.escape(first), text):
+        end = text.find(second, found.end())
+        if end >= 0:
+            stretches.append(text[found.end() : end])
+    return stretches
 
 
 def _parties(claim: Reading, source: Reading) -> list[tuple[int, str]]:

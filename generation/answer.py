@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from folio.addresses import ShownAddress
 from retrieval.passages import Filters
 
 
@@ -55,7 +56,7 @@ class Citation(BaseModel):
     document_id: str
     document_version: int
     title: str
-    uri: str
+    uri: ShownAddress
     media_type: str
     page: int | None
     start: int
@@ -101,7 +102,7 @@ class NearestPassage(BaseModel):
     n: int
     document_id: str
     title: str
-    uri: str
+    uri: ShownAddress
     media_type: str
     page: int | None
     start: int

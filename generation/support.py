@@ -22,11 +22,14 @@ NEW_TERMS_COVERED = 0.6  # of what the claim adds to the question; below it para
 CJK_NEW_TERMS_COVERED = 0.5  # pairs of characters break at every rewording
 CLAIM_COVERED = 0.4
 SUBJECT_HELD = 0.5  # of the words that the claim repeats from the question
-CJK_SUBJECT_HELD = 0.4
-
-
-ECHO = 0.9  # of the question's terms; a claim that has them and adds none says only what was asked
-_ASKS = re.compile(r"\b(?:what|who|whom|whose|which|when|where|why|how)\b|[哪谁何几]|什么|多少|怎", re.IGNORECASE)
+ECHO = 0.5  # of the question's terms; a claim that has them and adds none says only what was asked
+_ASKS = re.compile(
+    r"\b(?:what|who|whom|whose|which|when|where|why|how)\b|[哪谁何几]|什么|多[少大高长久远重快深宽]|怎", re.IGNORECASE
+)
+_CLOSED = re.compile(  # the answer may be among the question's own words
+    r"\bor\b|还是|或|吗|是否|^\W*(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)\b",
+    re.IGNORECASE,
+)
 _NUMERAL = re.compile("(?:百分之)?[〇零一二三四五六七八九十百千万亿两]{2,}")  # compared as a number
 
 
@@ -41,10 +44,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Supported by `evidence`, or not, for `reason`."""
+    """Supported by `evidence`, or not, for `reason`. `is_empty`: the sentence says nothing that could be an answer."""
 
     evidence: tuple[Evidence, ...] = ()
     reason: str = ""
+    is_empty: bool = False
 
     @property
     def supported(self) -> bool:
@@ -75,9 +79,9 @@ class SupportChecker:
         """The verdict on a sentence without its citation marks."""
         read = Reading.of(claim)
         if not read.terms:
-            return Verdict(reason="says nothing that could be checked")
+            return Verdict(reason="says nothing that could be checked", is_empty=True)
         if self._echoes(read):
-            return Verdict(reason="only repeats the question")
+            return Verdict(reason="only repeats the question", is_empty=True)
         best_reason, best_overlap = "no passage says this", 0.0
         found: list[Evidence] = []
         for candidate in self._candidates:
@@ -93,7 +97,8 @@ class SupportChecker:
     def _echoes(self, claim: Reading) -> bool:
         asked = self._question.terms
         adds = claim.terms - asked - FUNCTION_CHARACTERS
-        return bool(asked and not adds and _ASKS.search(self._question.text)) and (
+        is_open = _ASKS.search(self._question.text) and not _CLOSED.search(self._question.text)
+        return bool(asked and not adds and is_open) and (
             len(claim.terms & asked) >= ECHO * len(asked - _question_words(self._question))
         )
 
@@ -216,6 +221,7 @@ def _characters_differ(claim: Reading, source: Reading, context: Reading, questi
 def _subject_differs(claim: Reading, source: Reading, context: Reading, question: Reading) -> str:
     """What the claim takes from the question must be what the passage is about."""
     restated = (claim.terms & question.terms) - FUNCTION_CHARACTERS
+    if HAN.search(claim.text):  # by characters: pairs break at every rewording
+        restated = frozenset(term for term in restated if len(term) == 1 or not HAN.match(term))
     held = restated & (source.terms | context.terms)
-    needed = CJK_SUBJECT_HELD if HAN.search(claim.text) else SUBJECT_HELD
-    return "the passage is about something else" if len(held) < len(restated) * needed else ""
+    return "the passage is about something else" if len(held) < len(restated) * SUBJECT_HELD else ""

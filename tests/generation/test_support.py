@@ -103,3 +103,18 @@ def test_an_answer_that_only_repeats_the_question_is_not_supported(passage) -> N
     assert (
         SupportChecker("Which is longer, the bridge or the tower?", [p]).check("The bridge is longer.", [1]).supported
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "is_empty"),
+    [
+        ("In which century was the mill at Orwick built?", "The mill was built.", True),
+        ("Was the mill what they built at Orwick?", "They built the mill.", False),
+        ("林恩参加决赛时多大？", "林恩参加决赛时多大。", True),
+        ("在哪个世纪，工匠在奥维克建立了著名的水磨坊？", "工匠在奥维克建立了著名的水磨坊。", True),
+        ("林恩是在决赛还是半决赛受伤，怎么受伤的？", "林恩在决赛受伤。", False),
+        ("林恩参加决赛时多大？", "林恩参加决赛时38岁。", False),
+    ],
+)
+def test_what_adds_nothing_to_an_open_question_is_empty(question: str, claim: str, is_empty: bool) -> None:
+    assert SupportChecker(question, []).check(claim, [1]).is_empty is is_empty
