@@ -5,16 +5,19 @@ Without it everything here does nothing and imports nothing. Spans follow `conte
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from folio.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.sdk.trace import SpanProcessor
     from opentelemetry.trace import Span, Tracer
 
 SERVICE = "folio"
 _tracers: "list[Tracer]" = []  # empty while tracing is off
+_caller: "ContextVar[Context | None]" = ContextVar("folio_trace_of_caller", default=None)
 
 
 def send_traces(endpoint: str) -> None:
@@ -52,12 +55,24 @@ def trace_no_more() -> None:
 
 @contextmanager
 def span(name: str, **attributes: str | int | float | bool) -> "Iterator[Span | None]":
-    """A span around a block; what the block starts becomes its children."""
+    """A span around a block; what the block starts becomes its children. An outermost one belongs to the caller's."""
     if not _tracers:
         yield None
         return
-    with _tracers[0].start_as_current_span(name, attributes=attributes) as started:
+    from opentelemetry.trace import get_current_span
+
+    outer = None if get_current_span().get_span_context().is_valid else _caller.get()
+    with _tracers[0].start_as_current_span(name, outer, attributes=attributes) as started:
         yield started
+
+
+def called_with(traceparent: str, tracestate: str) -> None:
+    """Take up a request's W3C headers of these names, for the spans that follow; an empty `traceparent` is none."""
+    if _tracers:
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        headers = {"traceparent": traceparent, "tracestate": tracestate}
+        _caller.set(TraceContextTextMapPropagator().extract(headers) if traceparent else None)
 
 
 def trace_headers() -> dict[str, str]:

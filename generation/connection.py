@@ -2,15 +2,14 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from generation.cancellation import current_cancellation
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletionChunk
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -27,18 +26,31 @@ def chat_client(url: str, api_key: str, idle_timeout_s: float) -> "openai.OpenAI
 
 
 @contextmanager
-def open_chat(client: "openai.OpenAI", arguments: dict[str, Any]) -> "Iterator[Iterator[ChatCompletionChunk]]":
-    """A streamed completion. Cancelling the work breaks the connection, on which vLLM drops the request.
+def open_chat(
+    client: "openai.OpenAI", body: dict[str, Any], headers: Mapping[str, str]
+) -> Iterator[Iterator[dict[str, Any]]]:
+    """A streamed completion, as its chunks' JSON. Cancelling the work breaks the connection, on which vLLM drops it.
+
+    The client's typed chunks would cost eight times as much to read, at every token (0.1 ms of a shared core).
 
     Raises:
         Cancelled: the work was cancelled before the request was sent.
         openai.APIError, httpx2.HTTPError: the server's and the network's errors; also when cancelled in the midst.
     """
+    import openai
+
     current_cancellation().check()
-    with client.chat.completions.create(**arguments) as stream:
+    with client.post(
+        "/chat/completions",
+        body=body,
+        options={"headers": dict(headers)},
+        cast_to=object,
+        stream=True,
+        stream_cls=openai.Stream[object],
+    ) as stream:
         connection = stream.response.extensions["network_stream"].get_extra_info("socket")
         with current_cancellation().wakes(lambda: _shut_down(connection)):
-            yield iter(stream)
+            yield cast("Iterator[dict[str, Any]]", iter(stream))
 
 
 def _shut_down(connection: socket.socket) -> None:

@@ -152,7 +152,10 @@ class Endpoint:
         with self._lock:
             self._in_flight += 1
         try:
-            with span("engine", url=self.url) as traced, open_chat(self._client(), self._arguments(request)) as stream:
+            with (
+                span("engine", url=self.url) as traced,
+                open_chat(self._client(), self._body(request), trace_headers()) as stream,
+            ):
                 for token in tokens_of(stream):
                     if not started and traced is not None:
                         traced.add_event("first token")  # what comes before is queue and prefill, then decode
@@ -191,33 +194,33 @@ class Endpoint:
             return self._not_ready()
         return EngineFailed("The engine stopped while it was answering. Ask again.", retry_after_s=RETRY_AFTER_S)
 
-    def _arguments(self, request: GenerationRequest) -> dict[str, Any]:
+    def _body(self, request: GenerationRequest) -> dict[str, Any]:
         sampling = request.sampling
-        arguments: dict[str, Any] = {
+        body: dict[str, Any] = {
             "model": self.served().name,
             "messages": [asdict(m) for m in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+            "min_p": sampling.min_p,
             "max_tokens": request.max_tokens,
-            "extra_body": {"top_k": sampling.top_k, "min_p": sampling.min_p},
-            "extra_headers": trace_headers(),
         }
         if request.thinking_tokens:
-            arguments["extra_body"]["thinking_token_budget"] = request.thinking_tokens
+            body["thinking_token_budget"] = request.thinking_tokens
         if request.cache_salt:
-            arguments["extra_body"]["cache_salt"] = request.cache_salt
+            body["cache_salt"] = request.cache_salt
         if sampling.seed is not None:
-            arguments["seed"] = sampling.seed
+            body["seed"] = sampling.seed
         if sampling.stop:
-            arguments["stop"] = list(sampling.stop)
+            body["stop"] = list(sampling.stop)
         if request.top_logprobs:
-            arguments |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+            body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         if request.json_schema is not None:
             schema = {"name": "reply", "schema": dict(request.json_schema)}
-            arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return arguments
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
 
     def _client(self) -> "openai.OpenAI":
         with self._lock:

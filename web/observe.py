@@ -9,6 +9,7 @@ from flask import Flask, Response, g, request
 
 from folio.log import get_logger
 from folio.metrics import HTTP_IN_PROGRESS, HTTP_REQUESTS, HTTP_SECONDS
+from folio.tracing import called_with
 
 log = get_logger("web.access_log")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -28,6 +29,7 @@ def _start() -> None:
     g.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
     g.started = time.perf_counter()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+    called_with(request.headers.get("traceparent", ""), request.headers.get("tracestate", ""))
     HTTP_IN_PROGRESS.inc()
 
 

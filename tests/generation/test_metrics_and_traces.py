@@ -2,10 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 
-import pytest
 from prometheus_client import REGISTRY
 
 from folio import tracing
@@ -94,22 +92,6 @@ def test_the_engines_state_is_shown_whenever_it_is_looked_at(fake_vllm) -> None:
     with closing(VllmEngine([])) as engine:
         engine.health()
     assert figures.now("folio_engine_ready") == 0
-
-
-@pytest.fixture
-def spans() -> Iterator[list]:
-    """The spans that ended, while tracing is on."""
-    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
-
-    ended: list[ReadableSpan] = []
-
-    class Keeping(SpanProcessor):
-        def on_end(self, span: ReadableSpan) -> None:
-            ended.append(span)
-
-    tracing.trace_with(Keeping())
-    yield ended
-    tracing.trace_no_more()
 
 
 def test_an_answers_steps_are_spans_of_one_trace(answerer_over, scripted, spans) -> None:
