@@ -181,11 +181,12 @@ class Answerer:
         checked = making.draft.checked if making.draft else []
         verdicts = [item.verdict for item in checked]
         signals = read_signals(making.search_query, making.numbered, making.logprobs, verdicts, making.raw)
-        probability = refusal_probability(signals) if checked else 1.0
+        is_empty = all(verdict.is_empty for verdict in verdicts)
+        probability = 1.0 if is_empty else refusal_probability(signals)
         threshold = self._settings.refusal_threshold
         answer = conclude(
             making,
-            refused=not checked or probability > threshold,
+            refused=is_empty or probability > threshold,
             model=self._engine.model_name(),
             conversation_id=self._conversation(making.request, making.collection_id),
         )

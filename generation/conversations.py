@@ -10,6 +10,7 @@ from folio.catalog import Catalog
 from folio.catalog.models import Answer as AnswerRow
 from folio.catalog.models import Collection, now
 from folio.catalog.models import Conversation as ConversationRow
+from folio.catalog.withdrawal import hold_collection
 from folio.errors import NotFound
 from generation.answer import Answer
 
@@ -77,8 +78,13 @@ class Conversations:
             return Conversation(**_fields(row, name), answers=len(items), items=items)
 
     def create(self, collection_id: str, first_question: str, owner: str) -> str:
-        """Begin a conversation; its id."""
+        """Begin a conversation; its id.
+
+        Raises:
+            NotFound: the collection was deleted meanwhile.
+        """
         with self._catalog.write() as session:
+            hold_collection(session, collection_id)
             row = ConversationRow(collection_id=collection_id, title=first_question[:TITLE_LENGTH], owner=owner)
             session.add(row)
             session.flush()

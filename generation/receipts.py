@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from folio.catalog import Catalog
 from folio.catalog.models import Answer as AnswerRow
-from folio.catalog.models import Collection
-from folio.catalog.withdrawal import withdraw_deleted
+from folio.catalog.models import Collection, Conversation
+from folio.catalog.withdrawal import hold_collection, withdraw_deleted
 from folio.errors import NotFound
 from generation.answer import Answer, Sampling
 
@@ -102,7 +102,11 @@ class Receipts:
         return Receipt.model_validate({**stored, "owner": owner, "collection": collection, "created_at": created_at})
 
     def store(self, receipt: Receipt, collection_id: str) -> Receipt:
-        """Keep a receipt; as it was kept, without what belongs to documents deleted while the answer was made."""
+        """Keep a receipt; as it was kept, without what belongs to documents deleted while the answer was made.
+
+        Raises:
+            NotFound: its collection or conversation was deleted meanwhile.
+        """
         answer = receipt.answer
         row = AnswerRow(
             id=answer.answer_id,
@@ -118,6 +122,9 @@ class Receipts:
             receipt=receipt.model_dump(mode="json", exclude={"owner", "collection", "created_at"}),
         )
         with self._catalog.write() as session:
+            hold_collection(session, collection_id)
+            if answer.conversation_id and session.get(Conversation, answer.conversation_id) is None:
+                raise NotFound("The conversation was deleted while the answer was made, and the answer with it.")
             withdraw_deleted(session, row)
             session.add(row)
             kept = {**row.receipt, "owner": receipt.owner, "collection": receipt.collection}

@@ -38,9 +38,11 @@ _CAUSES = (
 )
 _ERROR_LINE = re.compile(r"^.*?\b((?:[A-Z]\w*(?:Error|Exception)|error): .+)$", re.MULTILINE)
 
+_FOLDERS = re.compile(r"(?<![\w:/.])~?(?:/[^\s/'\":,]+)+/")  # of a path on this machine: what says no more than where
+
 
 def why_it_ended(log: Path, status: int | None, since: int = 0) -> str:
-    """What ended the engine.
+    """What ended the engine, told to every reader of the status: folders of this machine are left out.
 
     Args:
         status: its exit status, negative for a signal.
@@ -53,8 +55,8 @@ def why_it_ended(log: Path, status: int | None, since: int = 0) -> str:
     if status == KILLED:
         return "The engine was killed, most often for using too much memory. Give it less: FOLIO_KV_CACHE_GIB."
     errors = _ERROR_LINE.findall(text)
-    said = f": {errors[-1].strip()[:200]}" if errors else "."
-    return f"The engine ended with status {status}{said} Its log: {log}"
+    said = f": {_FOLDERS.sub('', errors[-1]).strip()[:200]}" if errors else "."
+    return f"The engine ended with status {status}{said} Its log, {log.name}, has the details."
 
 
 def _tail(log: Path, since: int) -> str:

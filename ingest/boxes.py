@@ -5,7 +5,7 @@ from pathlib import Path
 import pypdfium2
 from pydantic import BaseModel
 
-from ingest.parsers.pdf import in_reading_order
+from ingest.parsers.right_to_left import page_characters
 
 SAME_LINE = 0.5  # two characters whose heights overlap by this share stand on one line
 
@@ -35,13 +35,12 @@ def span_boxes(path: Path, page: int, before: str, wanted: str) -> list[Box]:
         sheet = document[page - 1]
         width, height = sheet.get_size()
         text_page = sheet.get_textpage()
-        characters = in_reading_order(text_page, text_page.get_text_range())
-        places = [index for index, char in enumerate(characters) if _dense(char)]
-        haystack = "".join(characters[index] for index in places)
+        characters = [(char, index) for char, index in page_characters(text_page) if _dense(char)]
+        haystack = "".join(char for char, _ in characters)
         found = _nearest(haystack, needle, skipped)
         if found < 0:
             return []
-        rectangles = [text_page.get_charbox(places[at]) for at in range(found, found + len(needle))]
+        rectangles = [text_page.get_charbox(characters[at][1]) for at in range(found, found + len(needle))]
     return [_box(line, width, height) for line in _lines(rectangles)]
 
 

@@ -183,6 +183,7 @@ def _document(session: Session, lease: Lease, new: NewDocument, document: Docume
         session.add(document)
     else:
         document.version += 1
+    document.address = lease.address
     document.title, document.media_type, document.language = new.title[:1000], new.media_type, new.language
     document.sha256, document.size_bytes = new.sha256, new.size_bytes
     document.text, document.pages = new.parsed.text, [list(page) for page in new.parsed.pages]

@@ -5,10 +5,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
+from folio.addresses import ShownAddress
 from folio.catalog import Catalog
 from folio.catalog.models import Chunk, Collection, Document, IndexChange
 from folio.catalog.withdrawal import answers_mentioning, withdraw_answers
@@ -22,11 +23,12 @@ from retrieval.search import Searcher
 
 
 class DocumentView(BaseModel):
-    """A document without its text. `chunks` and `pages` are counts."""
+    """A document without its text. `uri` is its address; `chunks` and `pages` are counts."""
 
     id: str
     collection: str
-    uri: str
+    uri: ShownAddress
+    catalog_uri: str = Field("", exclude=True)  # of a file, where it lies on the server: in no reply
     title: str
     media_type: str
     sha256: str
@@ -109,7 +111,8 @@ class Documents:
             if query:
                 wanted = wanted.where(
                     or_(
-                        Document.title.icontains(query, autoescape=True), Document.uri.icontains(query, autoescape=True)
+                        Document.title.icontains(query, autoescape=True),
+                        Document.address.icontains(query, autoescape=True),
                     )
                 )
             total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
@@ -230,9 +233,9 @@ class Documents:
     def _describe(session: Session, row: Document, collection: str) -> DocumentView:
         chunks = session.scalar(select(func.count()).where(Chunk.document_id == row.id)) or 0
         return DocumentView(
-            id=row.id, collection=collection, uri=row.uri, title=row.title, media_type=row.media_type,
-            sha256=row.sha256, size_bytes=row.size_bytes, version=row.version, status=row.status,
-            language=row.language, chunks=chunks, pages=len(row.pages), tags=row.tags, meta=row.meta,
+            id=row.id, collection=collection, uri=row.address, catalog_uri=row.uri, title=row.title,
+            media_type=row.media_type, sha256=row.sha256, size_bytes=row.size_bytes, version=row.version,
+            status=row.status, language=row.language, chunks=chunks, pages=len(row.pages), tags=row.tags, meta=row.meta,
             created_at=row.created_at, updated_at=row.updated_at,
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog.models import Collection, IngestItem, IngestJob, now
+from ingest.sources import is_url
 from ingest.views import Counts, ItemPage, ItemView, JobView
 
 UNFINISHED = ("queued", "running")
@@ -29,7 +30,8 @@ def describe_job(session: Session, job: IngestJob, *, items: int = SHOWN_ITEMS) 
     return JobView(
         id=job.id,
         collection=session.scalar(select(Collection.name).where(Collection.id == job.collection_id)) or "",
-        source=job.source,
+        source=_shown_source(job.source),
+        catalog_source=job.source,
         state=job.state,
         created_at=job.created_at,
         started_at=job.started_at,
@@ -124,7 +126,8 @@ def _most_important(session: Session, job_id: str, limit: int) -> list[ItemView]
 def _describe_item(item: IngestItem) -> ItemView:
     return ItemView(
         id=item.id,
-        uri=item.uri,
+        uri=item.address,
+        catalog_uri=item.uri,
         title=item.title,
         state=item.state,
         stage=item.stage,
@@ -137,6 +140,12 @@ def _describe_item(item: IngestItem) -> ItemView:
         document_id=item.document_id,
         size_bytes=item.size_bytes,
     )
+
+
+def _shown_source(source: str) -> str:
+    """Where a job's files come from, without their place on the server's disk."""
+    said = source in ("", "upload", "text") or all(map(is_url, source.split()))
+    return source if said else "disk"
 
 
 def settle(session: Session, job_id: str, at: datetime) -> bool:

@@ -22,6 +22,7 @@ class Lease:
     collection_id: str
     worker: str
     uri: str
+    address: str
     title: str
     media_type: str
     sha256: str
@@ -75,9 +76,10 @@ class Leases:
             options = item.options
             return Lease(
                 item_id=item.id, job_id=job.id, collection_id=job.collection_id, worker=worker, uri=item.uri,
-                title=item.title, media_type=item.media_type, sha256=item.sha256, size_bytes=item.size_bytes,
-                source_modified_at=item.source_modified_at, tags=tuple(options.get("tags", [])),
-                meta=dict(options.get("meta", {})), depth=int(options.get("depth", 0)),
+                address=item.address, title=item.title, media_type=item.media_type, sha256=item.sha256,
+                size_bytes=item.size_bytes, source_modified_at=item.source_modified_at,
+                tags=tuple(options.get("tags", [])), meta=dict(options.get("meta", {})),
+                depth=int(options.get("depth", 0)),
             )  # fmt: skip
 
     def _in_turn(self, session: Session, item_id: str) -> IngestItem | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from folio.addresses import INSIDE
 from folio.catalog.models import Document, IndexChange, IngestItem
 from folio.catalog.withdrawal import withdraw_answers
 from folio.errors import IngestError
@@ -22,7 +23,6 @@ from ingest.parsers.registry import is_supported, media_type_of
 from ingest.storage import FileStorage
 from ingest.views import IncomingFile
 
-INSIDE = "!/"
 MAX_DEPTH = 3
 
 
@@ -57,8 +57,9 @@ def store_members(lease: Lease, embedded: Sequence[Embedded], storage: FileStora
         stored = storage.store(io.BytesIO(member.data), filename=name, max_bytes=MAX_EMBEDDED_BYTES)
         uri = f"{lease.uri}{INSIDE}{member.name}"
         files[uri] = IncomingFile(
-            uri=uri, title=name, media_type=media_type_of(name), sha256=stored.sha256, size_bytes=stored.size_bytes
-        )
+            uri=uri, title=name, media_type=media_type_of(name), sha256=stored.sha256, size_bytes=stored.size_bytes,
+            address=f"{lease.address}{INSIDE}{member.name}",
+        )  # fmt: skip
     return Members(tuple(files.values()), skipped=len(embedded) - len(files))
 
 
@@ -95,8 +96,9 @@ def _add_items(session: Session, lease: Lease, members: Members) -> None:
 
 def _item(lease: Lease, file: IncomingFile, ordinal: int) -> IngestItem:
     return IngestItem(
-        job_id=lease.job_id, ordinal=ordinal, uri=file.uri[:2000], title=file.title[:1000], media_type=file.media_type,
-        sha256=file.sha256, size_bytes=file.size_bytes, source_modified_at=lease.source_modified_at,
+        job_id=lease.job_id, ordinal=ordinal, uri=file.uri[:2000], address=file.shown[:2000],
+        title=file.title[:1000], media_type=file.media_type, sha256=file.sha256, size_bytes=file.size_bytes,
+        source_modified_at=lease.source_modified_at,
         options={"tags": list(lease.tags), "meta": lease.meta, "depth": lease.depth + 1},
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ import json
 from folio.settings import Settings
 from ingest.ocr import may_recognise
 
-VERSION = 3  # raise it when parsers or the chunker give another text or other chunks for the same bytes
+VERSION = 4  # raise it when parsers or the chunker give another text or other chunks for the same bytes
 
 
 def reading_fingerprint(settings: Settings) -> str:

@@ -6,7 +6,9 @@ Submitting stores the bytes and writes the job to the catalog; the worker does t
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 from sqlalchemy import select, update
@@ -22,7 +24,7 @@ from ingest.parsers.registry import media_type_of
 from ingest.queue import ItemQueue
 from ingest.reading import reading_fingerprint
 from ingest.site import Site
-from ingest.sources import FoundFile, collect_paths, is_url
+from ingest.sources import FoundFile, collect_paths, is_url, refuse_missing, refuse_unreadable
 from ingest.storage import FileStorage, hash_file
 from ingest.submission import require_files, write_job
 from ingest.views import IncomingFile, ItemPage, JobView, StoredFile
@@ -104,24 +106,46 @@ class Ingestion:
         files = self.collect(paths)
         return self.submit(collection, files, source=" ".join(paths), created_by=created_by)
 
-    def collect(self, paths: Sequence[str], *, store: bool = True) -> list[IncomingFile]:
-        """The files below `paths`; URLs are fetched by the worker.
+    def collect(
+        self,
+        paths: Sequence[str],
+        *,
+        store: bool = True,
+        on_missing: Callable[[str], None] = refuse_missing,
+        on_unreadable: Callable[[Path], None] = refuse_unreadable,
+    ) -> list[IncomingFile]:
+        """The files below `paths`; URLs are fetched by the worker. A file that vanishes meanwhile is passed over.
 
         Args:
             store: keep the bytes, as a job needs them; False only looks, and writes nothing.
+            on_missing: what to do about a path that is not there.
+            on_unreadable: what to do about a file or folder that may not be read.
 
         Raises:
-            InvalidRequest: a path is not there.
+            InvalidRequest: a path is not there or may not be read, and nothing else was given to do about it.
         """
         files = [self._url_file(path) for path in paths if is_url(path)]
-        found = collect_paths([path for path in paths if not is_url(path)])
-        if not store:
-            return files + [_found_file(each, *hash_file(each.path)) for each in found]
+        found = collect_paths([path for path in paths if not is_url(path)], on_missing, on_unreadable)
         limit = self._settings.max_file_mib * 2**20
         with self._storage.batch() as batch:
             for each in found:  # one that is too large is taken nevertheless, so that its job can say so
-                stored = batch.add(each.path, max_bytes=max(limit, 2 * each.size_bytes))
-                files.append(_found_file(each, stored.sha256, stored.size_bytes))
+                try:
+                    if store:
+                        stored = batch.add(each.path, max_bytes=max(limit, 2 * each.size_bytes))
+                        sha256, size_bytes = stored.sha256, stored.size_bytes
+                    else:
+                        sha256, size_bytes = hash_file(each.path)
+                except FileNotFoundError:
+                    if each.path.exists():  # it is the storage that is not in order
+                        raise
+                    if each.is_named:
+                        on_missing(each.source)
+                except PermissionError:
+                    if os.access(each.path, os.R_OK):  # it is the storage that is not in order
+                        raise
+                    on_unreadable(each.path)
+                else:
+                    files.append(_found_file(each, sha256, size_bytes))
         return files
 
     def submit_url(
@@ -287,6 +311,7 @@ def _found_file(found: FoundFile, sha256: str, size_bytes: int) -> IncomingFile:
         sha256=sha256,
         size_bytes=size_bytes,
         source_modified_at=found.modified_at,
+        address=found.address,
     )
 
 

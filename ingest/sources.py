@@ -1,21 +1,30 @@
 """From what a user names (files, folders, globs) to the files to ingest."""
 
 import glob
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from folio.addresses import address_below, shown_address
 from folio.errors import InvalidRequest
 from ingest.parsers.registry import is_supported
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file on disk."""
+    """A file on disk, and what the user named to have it.
 
+    `is_named` tells that this was the very file, not a folder or a pattern; `address` is what readers are shown of its
+    place.
+    """
+
+    source: str
+    is_named: bool
     path: Path
     uri: str
+    address: str
     size_bytes: int
     modified_at: datetime
 
@@ -25,40 +34,120 @@ def is_url(source: str) -> bool:
     return source.lower().startswith(("http://", "https://", "crawl:", "sitemap:"))
 
 
-def collect_paths(sources: Sequence[str]) -> Iterator[FoundFile]:
+def refuse_missing(source: str) -> None:
+    """Refuse a source that is not there.
+
+    Raises:
+        InvalidRequest: always.
+    """
+    raise InvalidRequest(f"There is no file or folder {source!r}. Check the path.")
+
+
+def refuse_unreadable(path: Path) -> None:
+    """Refuse a path that this process may not read.
+
+    Raises:
+        InvalidRequest: always.
+    """
+    raise InvalidRequest(f"{path} can't be read. Check its permissions and those of the folders above it.")
+
+
+def collect_paths(
+    sources: Sequence[str],
+    on_missing: Callable[[str], None] = refuse_missing,
+    on_unreadable: Callable[[Path], None] = refuse_unreadable,
+) -> Iterator[FoundFile]:
     """The files that `sources` name, each once, in a stable order.
 
     A file named directly is taken whatever its kind, so that its job can say why it is not readable; in a folder,
-    hidden files and files of no known kind are passed over.
+    hidden files and files of no known kind are passed over, and those that vanish while it is looked through.
+
+    Args:
+        on_missing: what to do about a source that is not there.
+        on_unreadable: what to do about a file or folder that may not be read.
 
     Raises:
-        InvalidRequest: a path is not there.
+        InvalidRequest: a path is not there or may not be read, and nothing else was given to do about it.
     """
     seen: set[Path] = set()
     for source in sources:
-        for path in _expand(source):
+        named = Path(source).expanduser()
+        try:
+            paths = _expand(named, on_unreadable)
+        except PermissionError:  # of a folder above it
+            on_unreadable(named)
+            continue
+        if paths is None:
+            on_missing(source)
+            continue
+        for path in paths:
             resolved = path.resolve()
-            if resolved not in seen:
-                seen.add(resolved)
+            if resolved in seen:
+                continue
+            try:
                 stat = resolved.stat()
-                modified = datetime.fromtimestamp(stat.st_mtime, UTC)
-                yield FoundFile(resolved, resolved.as_uri(), stat.st_size, modified)
+            except FileNotFoundError:
+                if path == named:
+                    on_missing(source)
+                continue
+            except PermissionError:
+                on_unreadable(path)
+                continue
+            seen.add(resolved)
+            modified = datetime.fromtimestamp(stat.st_mtime, UTC)
+            uri = resolved.as_uri()
+            address = address_below(named, path) if named in path.parents else shown_address(uri)
+            yield FoundFile(source, path == named, resolved, uri, address, stat.st_size, modified)
 
 
-def _expand(source: str) -> list[Path]:
-    path = Path(source).expanduser()
+def disk_of(source: str) -> int:
+    """The device that a path is on; of one that is not there, the device of the nearest folder above it."""
+    path = Path(source).expanduser().absolute()
+    while not path.exists():
+        path = path.parent
+    return path.stat().st_dev
+
+
+def is_away(path: Path, *, is_file: bool) -> bool:
+    """Whether a path may be missing as a whole, as on a disk that is not mounted, so that what is not found below it
+    is not known to be deleted: a folder that is not there or holds nothing at all, a file whose folder is not there.
+    """
+    if is_file:
+        return not path.parent.is_dir()
+    try:
+        return not any(path.iterdir())
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return True
+
+
+def _expand(path: Path, on_unreadable: Callable[[Path], None]) -> list[Path] | None:
+    """The files that a path names, which may be a pattern; None where there is nothing."""
     if path.is_file():
         return [path]
     if path.is_dir():
         return sorted(
             found
-            for found in path.rglob("*")
-            if found.is_file()
-            and not any(part.startswith(".") for part in found.relative_to(path).parts)
-            and is_supported(found.name)
+            for found in _walk(path, on_unreadable)
+            if not any(part.startswith(".") for part in found.relative_to(path).parts) and is_supported(found.name)
         )
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
-    files = [match for match in matches if match.is_file()]
-    if not files:
-        raise InvalidRequest(f"There is no file or folder {source!r}. Check the path.")
-    return files
+    return [match for match in matches if match.is_file()] or None
+
+
+def _walk(folder: Path, on_unreadable: Callable[[Path], None]) -> Iterator[Path]:
+    """Every file below a folder; folders in it that vanish meanwhile are passed over."""
+
+    def closed(error: OSError) -> None:
+        if isinstance(error, PermissionError):
+            on_unreadable(Path(error.filename))
+        elif not isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise error
+
+    for parent, _, names in os.walk(folder, onerror=closed):
+        for name in names:
+            path = Path(parent, name)
+            try:
+                if path.is_file():
+                    yield path
+            except PermissionError:  # a link into a closed folder
+                on_unreadable(path)

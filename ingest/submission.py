@@ -33,6 +33,7 @@ class _Known:
     reading: str
     tags: list[str]
     meta: dict[str, Any]
+    address: str
 
 
 def write_job(session: Session, job: IngestJob, files: Sequence[IncomingFile], reading: str) -> Submission:
@@ -78,16 +79,19 @@ def _is_unchanged(file: IncomingFile, document: _Known, reading: str) -> bool:
 
 
 def _describe_anew(session: Session, document: _Known, file: IncomingFile) -> None:
-    """Tags and meta that came with an unchanged file replace the document's."""
-    tags, meta = list(file.tags) or document.tags, {**document.meta, **file.meta}
-    if tags != document.tags or meta != document.meta:
-        session.execute(update(Document).where(Document.id == document.id).values(tags=tags, meta=meta))
+    """Tags, meta and address that came with an unchanged file replace the document's."""
+    tags, meta, address = list(file.tags) or document.tags, {**document.meta, **file.meta}, file.shown[:2000]
+    if (tags, meta, address) != (document.tags, document.meta, document.address):
+        values = {"tags": tags, "meta": meta, "address": address}
+        session.execute(update(Document).where(Document.id == document.id).values(values))
 
 
 def _documents(session: Session, collection_id: str, files: Sequence[IncomingFile]) -> dict[str, _Known]:
     uris = sorted({file.uri for file in files})
     found: dict[str, _Known] = {}
-    columns = (Document.uri, Document.id, Document.sha256, Document.reading, Document.tags, Document.meta)
+    columns = (
+        Document.uri, Document.id, Document.sha256, Document.reading, Document.tags, Document.meta, Document.address,
+    )  # fmt: skip
     for first in range(0, len(uris), LOOKUP_BATCH):
         query = select(*columns).where(
             Document.collection_id == collection_id, Document.uri.in_(uris[first : first + LOOKUP_BATCH])
@@ -107,7 +111,8 @@ def _uris_at_work(session: Session, collection_id: str) -> set[str]:
 
 def _row(job_id: str, ordinal: int, file: IncomingFile) -> dict[str, Any]:
     return {
-        "id": new_id(), "job_id": job_id, "ordinal": ordinal, "uri": file.uri[:2000], "title": file.title[:1000],
+        "id": new_id(), "job_id": job_id, "ordinal": ordinal, "uri": file.uri[:2000], "address": file.shown[:2000],
+        "title": file.title[:1000],
         "media_type": file.media_type[:200], "sha256": file.sha256, "size_bytes": file.size_bytes,
         "source_modified_at": file.source_modified_at, "state": "queued", "document_id": "", "finished_at": None,
         "options": {"tags": list(file.tags), "meta": dict(file.meta)},

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+
+from folio.addresses import ShownAddress, shown_address
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,11 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class IncomingFile:
-    """A file to ingest whose bytes are stored already. Its `uri` is its identity within the collection."""
+    """A file to ingest whose bytes are stored already.
+
+    Its `uri` is its identity within the collection; `address` is what readers are shown in its place, where that is
+    more than the uri itself says.
+    """
 
     uri: str
     title: str
@@ -28,6 +34,12 @@ class IncomingFile:
     source_modified_at: datetime | None = None
     tags: list[str] = field(default_factory=list)
     meta: dict[str, str] = field(default_factory=dict)
+    address: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What readers are shown of where it comes from."""
+        return self.address or shown_address(self.uri)
 
 
 class Counts(BaseModel):
@@ -48,10 +60,11 @@ class Counts(BaseModel):
 
 
 class ItemView(BaseModel):
-    """A file of a job."""
+    """A file of a job. `uri` is its address."""
 
     id: str
-    uri: str
+    uri: ShownAddress
+    catalog_uri: str = Field("", exclude=True)  # of a file, where it lies on the server: in no reply
     title: str
     state: str
     stage: str
@@ -77,12 +90,14 @@ class JobView(BaseModel):
 
     `rate_chunks_per_s` is measured over its present run; `eta_s` is known once a file of it is embedded: the chunks
     left, those of files not yet parsed counted by their bytes, at that rate. `items` are those that matter most
-    (failed, running, waiting, then the rest) up to a limit; `items_left_out` says how many are not among them.
+    (failed, running, waiting, then the rest) up to a limit; `items_left_out` says how many are not among them. `source`
+    says where they come from: of files on the server only `disk`.
     """
 
     id: str
     collection: str
     source: str
+    catalog_source: str = Field("", exclude=True)  # with the paths that were named: in no reply
     state: str
     created_at: datetime
     started_at: datetime | None

@@ -31,7 +31,7 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
         family = [Document.language.startswith(f"{language}-", autoescape=True) for language in filters.languages]
         conditions.append(or_(Document.language.in_(filters.languages), *family))
     if filters.uri_prefix:
-        conditions.append(func.substr(Document.uri, 1, len(filters.uri_prefix)) == filters.uri_prefix)
+        conditions.append(func.substr(Document.address, 1, len(filters.uri_prefix)) == filters.uri_prefix)
     if filters.modified_after:
         conditions.append(Document.source_modified_at >= filters.modified_after)
     if filters.modified_before:

@@ -47,7 +47,8 @@ class Passage:
     """A span of a document returned for a query.
 
     `text == document.text[start:end]`, in characters; `chunk_ids` are the chunks merged into it, in reading order.
-    `page_starts` holds, for each of them that has a page, its first character and that page.
+    `page_starts` holds, for each of them that has a page, its first character and that page. `uri` is the document's
+    address, as readers are shown it.
     """
 
     rank: int

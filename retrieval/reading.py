@@ -11,7 +11,7 @@ from retrieval.passages import Passage, StageScores
 
 _COLUMNS = (  # of a passage; entire chunks would bring their vectors
     Chunk.id, Chunk.document_id, Chunk.ordinal, Chunk.heading_path, Chunk.page_start, Chunk.page_end, Chunk.start,
-    Chunk.end, Chunk.text, Document.version, Document.title, Document.uri, Document.media_type, Document.language,
+    Chunk.end, Chunk.text, Document.version, Document.title, Document.address, Document.media_type, Document.language,
 )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def passage_of(row: Row[Any], score: float = 0.0, scores: StageScores = StageSco
         document_id=row.document_id,
         document_version=row.version,
         title=row.title,
-        uri=row.uri,
+        uri=row.address,
         media_type=row.media_type,
         language=row.language,
         heading_path=tuple(row.heading_path),

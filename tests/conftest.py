@@ -1,21 +1,72 @@
-"""Fixtures that every test may use: a temporary Folio, the real embedder, and one real engine for the whole run."""
+"""Fixtures that every test may use: a temporary Folio, the real embedder, one real engine for the whole run, and a
+scripted one."""
 
 import functools
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import httpx
+import hypothesis
 import pytest
 
 from folio.catalog import Catalog
 from folio.settings import Settings, load_settings
+from generation.engine import EngineHealth, EngineToken, EngineUsage, GenerationRequest, Message
+
+hypothesis.settings.register_profile("folio", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("folio")
+
+
+class FakeScriptedEngine:
+    """Writes the same pieces for every request; a token is four characters."""
+
+    def __init__(self, *pieces: EngineToken | str, context: int = 4096) -> None:
+        self.pieces = pieces
+        self.context = context
+        self.requests: list[GenerationRequest] = []
+        self.closed = 0
+        self.waiting = 0
+        self.ready = True
+        self.usage = EngineUsage(100, 64, 10)
+
+    def health(self) -> EngineHealth:
+        state = "ready" if self.ready else "starting"
+        return EngineHealth(self.ready, state, "", "fake", self.context, 0, self.waiting, 0.0)
+
+    def context_length(self) -> int:
+        return self.context
+
+    def model_name(self) -> str:
+        return "fake-scripted-engine"
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return sum(self.count_text(m.content) + 4 for m in messages)
+
+    def count_text(self, text: str) -> int:
+        return (len(text) + 3) // 4
+
+    def stream_chat(self, request: GenerationRequest) -> Iterator[EngineToken]:
+        self.requests.append(request)
+        try:
+            for piece in self.pieces:
+                yield EngineToken(piece) if isinstance(piece, str) else piece
+            yield EngineToken(finish_reason="stop", usage=self.usage)
+        finally:
+            self.closed += 1
+
+
+@pytest.fixture
+def scripted():
+    """Makes an engine that follows a script."""
+    return FakeScriptedEngine
 
 
 @pytest.fixture
@@ -24,11 +75,28 @@ def settings(tmp_path: Path) -> Settings:
     return load_settings(data_dir=tmp_path / "data")
 
 
+@pytest.fixture(scope="session")
+def empty_catalog(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Catalog]:
+    """Makes an empty, migrated catalog at a URL. SQLite's is migrated once for the run and then copied."""
+    model = Catalog(f"sqlite:///{tmp_path_factory.mktemp('catalog') / 'model.sqlite'}")
+    model.migrate()
+    model.dispose()
+
+    def make(url: str) -> Catalog:
+        catalog = Catalog(url)
+        if catalog.is_sqlite:
+            shutil.copyfile(str(model.engine.url.database), str(catalog.engine.url.database))
+        else:
+            catalog.migrate()
+        return catalog
+
+    return make
+
+
 @pytest.fixture
-def catalog(settings: Settings) -> Iterator[Catalog]:
+def catalog(settings: Settings, empty_catalog: Callable[[str], Catalog]) -> Iterator[Catalog]:
     """An empty catalog, migrated."""
-    opened = Catalog(settings.catalog_url)
-    opened.migrate()
+    opened = empty_catalog(settings.catalog_url)
     yield opened
     opened.dispose()
 
@@ -163,3 +231,21 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     model.save_pretrained(str(folder / "model"), create_model_card=False)
     return folder / "model"
+
+
+@pytest.fixture
+def spans() -> Iterator[list]:
+    """The spans that ended, while tracing is on."""
+    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
+
+    from folio import tracing
+
+    ended: list[ReadableSpan] = []
+
+    class Keeping(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:
+            ended.append(span)
+
+    tracing.trace_with(Keeping())
+    yield ended
+    tracing.trace_no_more()

@@ -76,6 +76,7 @@ HTTP_PROBLEMS: dict[int, tuple[str, str]] = {
     431: ("headers_too_large", "The headers are too large."),
 }
 DEFAULT_RETRY_AFTER_S = 5
+OF_THE_MACHINE = (ConfigurationError, IntegrityError)  # their messages are for who runs it, and may name its folders
 
 
 class InvalidField(BaseModel):
@@ -114,12 +115,19 @@ def status_of(error: FolioError) -> int:
 
 
 def problem_of(error: FolioError, request_id: str = "") -> Problem:
-    """An own error as problem details; `request_id` where there is no request any more, as inside a stream."""
+    """An own error as problem details; `request_id` where there is no request any more, as inside a stream.
+
+    What an error says of the machine goes to the log, and not to the reader.
+    """
     status = status_of(error)
     if isinstance(error, NotAcceptedByHttp):
         code, title = HTTP_PROBLEMS[status][0], HTTPStatus(status).phrase
     else:
         code, title = error.code, error.title
+    detail = error.message
+    if isinstance(error, OF_THE_MACHINE):
+        log.error("request failed", code=code, exc_info=error)
+        detail = f"{title}. The server's log has the details."
     retry = error.retry_after_s
     if retry is None and status in (429, 503):
         retry = DEFAULT_RETRY_AFTER_S
@@ -127,7 +135,7 @@ def problem_of(error: FolioError, request_id: str = "") -> Problem:
         type=f"/problems/{code}",
         title=title,
         status=status,
-        detail=error.message,
+        detail=detail,
         code=code,
         request_id=request_id or g.get("request_id", ""),
         retry_after_s=retry,
@@ -170,7 +178,7 @@ def register_errors(app: Flask) -> None:
 
 def _on_folio_error(error: FolioError) -> Response:
     problem = problem_of(error)
-    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, OF_THE_MACHINE):
         log.error("request failed", code=problem.code, path=request.path, exc_info=error)
     return problem_response(problem)
 

@@ -21,8 +21,11 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
+
+from folio.addresses import shown_address
 
 BigId = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -46,6 +49,12 @@ def new_id() -> str:
 def now() -> datetime:
     """The present, in UTC."""
     return datetime.now(UTC)
+
+
+def _address_of_uri(context: DefaultExecutionContext) -> str:
+    """The address of a row that was given none."""
+    row: dict[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
+    return shown_address(row["uri"])
 
 
 class Base(DeclarativeBase):
@@ -80,7 +89,8 @@ class Collection(Base):
 class Document(Base):
     """A whole, searchable document. A changed file updates the row in place with `version + 1`, in one transaction.
 
-    `reading` is the fingerprint of how its text was read and cut: another one means the file is to be read again.
+    `address` is what readers are shown in place of `uri` (see `folio.addresses`). `reading` is the fingerprint of how
+    its text was read and cut: another one means the file is to be read again.
     """
 
     __tablename__ = "documents"
@@ -93,6 +103,7 @@ class Document(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
     uri: Mapped[str] = mapped_column(String(2000))
+    address: Mapped[str] = mapped_column(String(2000), default=_address_of_uri, server_default="")
     title: Mapped[str] = mapped_column(String(1000))
     media_type: Mapped[str] = mapped_column(String(200))
     sha256: Mapped[str] = mapped_column(String(64))
@@ -207,6 +218,7 @@ class IngestItem(Base):
     job_id: Mapped[str] = mapped_column(ForeignKey("ingest_jobs.id", ondelete="CASCADE"))
     ordinal: Mapped[int]
     uri: Mapped[str] = mapped_column(String(2000))
+    address: Mapped[str] = mapped_column(String(2000), default=_address_of_uri, server_default="")
     title: Mapped[str] = mapped_column(String(1000), default="")
     media_type: Mapped[str] = mapped_column(String(200), default="")
     sha256: Mapped[str] = mapped_column(String(64), default="")

@@ -10,6 +10,7 @@ from sqlalchemy import String, cast, select
 from sqlalchemy.orm import Session
 
 from folio.catalog.models import Answer, Collection, Document
+from folio.errors import NotFound
 
 NOTICES = {
     "en": "A document that this answer rested on has been deleted, so the answer is no longer shown.",
@@ -29,13 +30,23 @@ def withdraw_answers(session: Session, collection_id: str, document_id: str) -> 
     return len(rows)
 
 
+def hold_collection(session: Session, collection_id: str) -> None:
+    """Keep a collection and its documents from being deleted until the transaction ends, by a shared lock.
+
+    Raises:
+        NotFound: it was deleted already.
+    """
+    held = select(Collection.id).where(Collection.id == collection_id).with_for_update(read=True)
+    if session.scalar(held) is None:
+        raise NotFound("The collection was deleted while the answer was made, and the answer with it.")
+
+
 def withdraw_deleted(session: Session, row: Answer) -> None:
     """Take out of an answer, before it is stored, what belongs to documents deleted while it was made.
 
-    The shared lock on the collection, which deletions lock for themselves, holds until the transaction ends: either
-    this sees a deletion, or that deletion will see the stored answer.
+    The caller holds the collection (`hold_collection`): either this sees a deletion, or that deletion will see the
+    stored answer.
     """
-    session.execute(select(Collection.id).where(Collection.id == row.collection_id).with_for_update(read=True))
     mentioned = {
         place["document_id"]
         for places in (row.receipt["passages"], row.receipt["answer"]["passages"], row.receipt["answer"]["citations"])

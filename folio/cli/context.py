@@ -4,6 +4,7 @@ import functools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 from pydantic import BaseModel
@@ -42,7 +43,18 @@ def services_with_engine() -> Iterator[Services]:
         yield build_services(settings().model_copy(update={"engine_url": url}))
 
 
+def as_kept(view: BaseModel) -> dict[str, Any]:
+    """A view as plain JSON values, with uris as the catalog has them: who runs a command here sees the disk anyway."""
+    plain = view.model_dump(mode="json")
+    for name in ("uri", "source"):
+        plain |= {name: kept} if (kept := getattr(view, f"catalog_{name}", "")) else {}
+    items = getattr(view, "items", None)
+    if items is not None:
+        plain["items"] = [as_kept(item) for item in items]
+    return plain
+
+
 def echo_json(value: object) -> None:
     """Print a value as JSON, with Chinese as it is."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    plain = as_kept(value) if isinstance(value, BaseModel) else value
     click.echo(json.dumps(plain, ensure_ascii=False, indent=2, default=str))

@@ -20,7 +20,7 @@ def documents(context: click.Context, collection: str, query: str, limit: int, a
         echo_json(page)
         return
     for item in page.items:
-        click.echo(f"{item.id}  v{item.version}  {item.chunks:>5} chunks  {item.title}  {item.uri}")
+        click.echo(f"{item.id}  v{item.version}  {item.chunks:>5} chunks  {item.title}  {item.catalog_uri}")
     click.echo(f"{len(page.items)} of {page.total}")
 
 

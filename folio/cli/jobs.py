@@ -12,17 +12,17 @@ def jobs(context: click.Context, collection: str | None, limit: int, as_json: bo
     """List jobs, newest first; subcommands show, cancel and retry one."""
     if context.invoked_subcommand:
         return
-    from folio.cli.context import echo_json, services
+    from folio.cli.context import as_kept, echo_json, services
 
     found = services().ingestion.jobs(collection, limit=limit)
     if as_json:
-        echo_json([job.model_dump(mode="json") for job in found])
+        echo_json([as_kept(job) for job in found])
         return
     for job in found:
         counts = job.files
         click.echo(
             f"{job.id}  {job.state:<9} {job.collection:<12} {counts.finished}/{counts.total} files, "
-            f"{counts.failed} failed, {job.chunks_done} chunks  {job.source[:60]}"
+            f"{counts.failed} failed, {job.chunks_done} chunks  {job.catalog_source[:60]}"
         )
 
 
@@ -47,7 +47,7 @@ def show(job_id: str, state: str, limit: int, as_json: bool) -> None:
     click.echo(f"{job.state}: {job.files.finished} of {job.files.total} files, {job.chunks_done} chunks")
     for item in job.items:
         code = f"({item.reason_code}) " if item.reason_code else ""
-        click.echo(f"  {item.state:<9} {item.stage:<10} {item.uri} {code}{item.reason}".rstrip())
+        click.echo(f"  {item.state:<9} {item.stage:<10} {item.catalog_uri} {code}{item.reason}".rstrip())
     if job.items_left_out:
         click.echo(f"  and {job.items_left_out} more; --limit shows more of them.")
 

@@ -3,17 +3,22 @@
 import threading
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, select
+from sqlalchemy import insert, inspect, select
 
 from folio.catalog import Catalog
+from folio.catalog.migrate import MIGRATIONS
 from folio.catalog.models import Base, Chunk, Collection, Document
 from folio.errors import ConfigurationError
 
+EMBEDDED = {"embedding_model": "m", "embedding_fingerprint": "f", "dimension": 3}
+
 
 def collection(name: str = "default") -> Collection:
-    return Collection(name=name, embedding_model="m", embedding_fingerprint="f", dimension=3)
+    return Collection(name=name, **EMBEDDED)
 
 
 def test_migrations_give_exactly_the_schema_of_the_models(catalog):
@@ -26,6 +31,27 @@ def test_migrating_twice_changes_nothing(catalog):
     before = set(inspect(catalog.engine).get_table_names())
     catalog.migrate()
     assert set(inspect(catalog.engine).get_table_names()) == before
+
+
+def test_documents_of_an_older_catalog_get_addresses_without_the_place_on_disk(catalog):
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with catalog.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+        connection.execute(insert(Collection).values(id="c", name="c", **EMBEDDED))
+        for uri in ("file:///home/someone/my%20notes.zip!/a/b.txt", "https://example.org/a", "upload:a/b.txt"):
+            columns = "id, collection_id, uri, title, media_type, sha256, size_bytes, version, status, language, text"
+            rest = "'t', 'text/plain', '', 1, 1, 'ready', '', ''"
+            connection.exec_driver_sql(
+                f"INSERT INTO documents ({columns}, pages, tags, meta, created_at, updated_at)"
+                f" VALUES (?, 'c', ?, {rest}, '[]', '[]', '{{}}', '2026-01-01', '2026-01-01')",
+                (uri[:32], uri),
+            )
+    catalog.migrate()
+    with catalog.read() as session:
+        addresses = set(session.scalars(select(Document.address)))
+    assert addresses == {"file:my notes.zip!/a/b.txt", "https://example.org/a", "upload:a/b.txt"}
 
 
 def test_a_failed_write_leaves_nothing_behind(catalog):

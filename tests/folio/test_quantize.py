@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from folio.models.quantize import quantize_w8a8, quantize_weight
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=st.integers(1, 8), columns=st.integers(1, 64), seed=st.integers(0, 1000), scale=st.floats(1e-3, 1e3))
 def test_a_weight_is_off_by_half_a_step_at_most(rows, columns, seed, scale):
     weight = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed)) * scale

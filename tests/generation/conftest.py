@@ -1,11 +1,11 @@
-"""Passages in one line, an engine that says in its name that it is a script, and a server that speaks as vLLM does."""
+"""Passages in one line, and a server that speaks as vLLM does."""
 
 import hashlib
 import importlib.util
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from folio.catalog import Catalog
 from folio.catalog.models import Chunk, Document, IndexChange
 from folio.settings import Settings
 from generation.answering import Answerer
-from generation.engine import EngineHealth, EngineToken, EngineUsage, GenerationRequest, Message
 from retrieval.collections import Collections
 from retrieval.search import Searcher
 
@@ -28,54 +27,10 @@ sys.modules[_spec.name] = _module
 _spec.loader.exec_module(_module)
 
 
-class FakeScriptedEngine:
-    """Writes the same pieces for every request; a token is four characters."""
-
-    def __init__(self, *pieces: EngineToken | str, context: int = 4096) -> None:
-        self.pieces = pieces
-        self.context = context
-        self.requests: list[GenerationRequest] = []
-        self.closed = 0
-        self.waiting = 0
-        self.ready = True
-        self.usage = EngineUsage(100, 64, 10)
-
-    def health(self) -> EngineHealth:
-        state = "ready" if self.ready else "starting"
-        return EngineHealth(self.ready, state, "", "fake", self.context, 0, self.waiting, 0.0)
-
-    def context_length(self) -> int:
-        return self.context
-
-    def model_name(self) -> str:
-        return "fake-scripted-engine"
-
-    def count_messages(self, messages: Sequence[Message]) -> int:
-        return sum(self.count_text(m.content) + 4 for m in messages)
-
-    def count_text(self, text: str) -> int:
-        return (len(text) + 3) // 4
-
-    def stream_chat(self, request: GenerationRequest) -> Iterator[EngineToken]:
-        self.requests.append(request)
-        try:
-            for piece in self.pieces:
-                yield EngineToken(piece) if isinstance(piece, str) else piece
-            yield EngineToken(finish_reason="stop", usage=self.usage)
-        finally:
-            self.closed += 1
-
-
 @pytest.fixture
 def passage():
     """Makes a numbered passage of a text."""
     return _module.passage
-
-
-@pytest.fixture
-def scripted():
-    """Makes an engine that follows a script."""
-    return FakeScriptedEngine
 
 
 class FakeVllmServer:

@@ -4,7 +4,8 @@ import pytest
 
 from folio.catalog import Catalog
 from folio.catalog.models import Answer as AnswerRow
-from folio.catalog.models import Document
+from folio.catalog.models import Collection, Document
+from folio.catalog.models import Conversation as ConversationRow
 from folio.catalog.withdrawal import NOTICES, withdraw_answers
 from folio.errors import EmptyQuestion, EngineFailed, EngineNotReady, NotFound, TooManyRequests
 from generation.answer import AskRequest
@@ -13,6 +14,7 @@ from generation.engine import EngineToken
 from generation.events import Done, Failed, PassagesFound, Thinking, Token
 from generation.receipts import Receipts
 from generation.replay import Replayer
+from retrieval.collections import Collections
 
 TEXT = "The Larkmoor Observatory was founded in 1874 by Edmund Hale. Its mirror measures 91 centimetres."
 QUESTION = "Who founded the Larkmoor Observatory?"
@@ -48,6 +50,16 @@ def test_the_marker_becomes_a_refusal_in_the_questions_language(answerer_over, s
     assert "没有找到" in answer.answer
     assert answer.passages
     assert "could not find" in answerer.ask(AskRequest(question="Who is the king of Spain?")).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "echo"),
+    [(QUESTION, QUESTION), ("拉克莫尔天文台位于哪里？", "拉克莫尔天文台位于。")],
+)
+def test_a_reply_that_only_repeats_the_question_is_a_refusal(answerer_over, scripted, question: str, echo: str) -> None:
+    answer = answerer_over(scripted(echo), refusal_threshold=1.0).ask(AskRequest(question=question))
+    assert answer.refused
+    assert answer.passages
 
 
 def test_an_unsupported_answer_to_a_question_about_something_else_is_refused_late(answerer_over, scripted) -> None:
@@ -138,6 +150,49 @@ def test_a_document_deleted_during_a_later_turn_is_not_in_its_prompt(answerer_ov
     answerer.ask(AskRequest(question="Who built the Mirrorfield clock?", conversation_id=first.conversation_id))
     assert "Hale" in str(engine.requests[-1].messages)
     assert "Hale" not in everything_stored(catalog)
+
+
+@pytest.fixture(params=["collection", "conversation"])
+def delete_place(request, catalog: Catalog, embedder):
+    """Deletes the collection, or the conversation, that an answer belongs to."""
+    if request.param == "collection":
+        return lambda _: Collections(catalog, embedder).delete("default")
+    return lambda answer: Conversations(catalog).delete(answer.conversation_id)
+
+
+def test_what_is_deleted_while_an_answer_is_made_takes_the_answer_with_it(
+    answerer_over, interrupted, catalog: Catalog, delete_place
+) -> None:
+    answerer = answerer_over(interrupted)
+    first = answerer.ask(AskRequest(question=QUESTION))
+    interrupted.meanwhile = lambda: delete_place(first)
+    events = list(answerer.stream(AskRequest(question=QUESTION, conversation_id=first.conversation_id)))
+    assert isinstance(events[-1], Failed)
+    assert isinstance(events[-1].error, NotFound)
+    assert everything_stored(catalog) == ""
+
+
+def test_a_receipt_is_refused_where_its_place_is_gone(
+    answerer_over, interrupted, catalog: Catalog, delete_place
+) -> None:
+    answer = answerer_over(interrupted).ask(AskRequest(question=QUESTION))
+    receipt = Receipts(catalog).get(answer.answer_id)
+    with catalog.read() as session:
+        collection_id = session.query(Collection.id).scalar()
+    delete_place(answer)
+    with pytest.raises(NotFound, match="deleted while"):
+        Receipts(catalog).store(receipt, collection_id)
+
+
+def test_a_collection_deleted_during_the_first_answer_leaves_no_conversation(
+    answerer_over, interrupted, catalog: Catalog, embedder
+) -> None:
+    answerer = answerer_over(interrupted)
+    interrupted.meanwhile = lambda: Collections(catalog, embedder).delete("default")
+    with pytest.raises(NotFound, match="deleted while"):
+        answerer.ask(AskRequest(question=QUESTION))
+    with catalog.read() as session:
+        assert session.query(ConversationRow).count() == 0
 
 
 def delete_documents(catalog: Catalog) -> None:

@@ -141,6 +141,14 @@ def test_a_killed_engine_is_told_from_one_that_failed(tmp_path: Path) -> None:
     assert "status 3" in why_it_ended(tmp_path / "none.log", 3)
 
 
+def test_the_reason_names_no_folder_of_the_machine(tmp_path):
+    log = tmp_path / "engine.log"
+    log.write_text("OSError: [Errno 5] '/home/someone/m/config.json', see https://vllm.ai/a/b", encoding="utf-8")
+    said = why_it_ended(log, 1)
+    assert "OSError: [Errno 5] 'config.json', see https://vllm.ai/a/b Its log, engine.log" in said
+    assert str(tmp_path) not in said
+
+
 def test_settings_are_found_by_other_processes_only_while_serve_runs(tmp_path: Path) -> None:
     settings: Settings = load_settings(data_dir=tmp_path)
     (tmp_path / "run").mkdir()

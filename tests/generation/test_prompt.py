@@ -15,7 +15,7 @@ def count(messages: tuple[Message, ...]) -> int:
     return sum(len(m.content) // 3 + 5 for m in messages)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 4000), max_size=8),
     turns=st.lists(st.integers(1, 3000), max_size=5),

@@ -17,11 +17,13 @@ class Recorder:
     streams = 2
 
     def __init__(self):
+        self.started = []
         self.batches = []
         self.may_go = threading.Event()
         self.may_go.set()
 
     def embed_documents(self, texts):
+        self.started.append(texts)
         self.may_go.wait(10)
         self.batches.append(list(texts))
         if "poison" in texts:
@@ -64,9 +66,11 @@ def test_each_document_gets_the_vectors_of_its_own_texts(pool):
 def test_texts_of_several_documents_share_a_batch_and_equal_ones_are_embedded_once(pool, recorder):
     recorder.may_go.clear()
     with ThreadPoolExecutor(5) as threads:
-        first = [threads.submit(embed, pool, name) for name in ("a", "b")]  # these occupy both streams
-        while len(pool._by_size):
-            time.sleep(0.005)
+        first = []
+        for name in ("a", "b"):  # these occupy both streams
+            first.append(threads.submit(embed, pool, name))
+            while len(recorder.started) < len(first):
+                time.sleep(0.005)
         later = [threads.submit(embed, pool, "same text!", f"own text {number}") for number in range(3)]
         while len(pool._by_size) < 4:
             time.sleep(0.005)

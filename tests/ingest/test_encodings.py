@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from folio.errors import IngestError
+from ingest.parser_children import ParserChildren
 from ingest.parsers.plain import decode
-from ingest.sandbox import parse_in_child
 
 TEXTS = {
     "zh": "文件必须在三十天之内归还，否则每天收取两元的费用。图书馆星期一闭馆，其他时间正常开放。读者可以在网上"
@@ -96,6 +96,14 @@ def test_a_misleading_declaration_does_not_spoil_utf8(declared):
     assert decode(TEXTS["zh"].encode(), declared) == TEXTS["zh"]
 
 
+@pytest.fixture(scope="module")
+def parser_children():
+    """As a worker has them: one child reads many files."""
+    children = ParserChildren()
+    yield children
+    children.close()
+
+
 @pytest.mark.parametrize(
     "declared", ["latin-1", "iso-8859-1", "windows-1251", "big5", "shift_jis", "euc-kr", "utf-8", ""]
 )
@@ -103,11 +111,11 @@ def test_a_misleading_declaration_does_not_spoil_utf8(declared):
     ("language", "encoding"),
     [("zh", "gbk"), ("zh-hant", "big5"), ("ja", "shift_jis"), ("ko", "euc_kr"), ("de", "latin-1")],
 )
-def test_a_misleading_declaration_never_makes_a_wrong_text(tmp_path, declared, language, encoding):
+def test_a_misleading_declaration_never_makes_a_wrong_text(tmp_path, parser_children, declared, language, encoding):
     page = tmp_path / "page.html"
     source = f'<html><head><meta charset="{declared}"></head><body><p>{TEXTS[language]}</p></body></html>'
     page.write_bytes(source.encode(encoding))
-    parsed = unless_refused(partial(parse_in_child, page, page.name, "", timeout_s=60, memory_mib=1024))
+    parsed = unless_refused(partial(parser_children.parse, page, page.name, "", timeout_s=60, memory_mib=1024))
     assert parsed is None or TEXTS[language].strip() in parsed.text
 
 

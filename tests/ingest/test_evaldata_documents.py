@@ -65,7 +65,8 @@ def test_every_real_file_ends_as_stated_and_its_text_is_found(catalog, settings,
     Worker(catalog, embedder, Generations(catalog, settings), settings).run(
         threading.Event(), finished=lambda: ingestion.job(job.id).is_finished
     )
-    items = {item.uri.rsplit("/", 1)[-1]: item for item in ingestion.job(job.id).items if "!/" not in item.uri}
+    every = [item for item in ingestion.job(job.id).items if "!/" not in item.uri]
+    items = {Path(item.catalog_uri).name: item for item in every}
     wrong, recalls = [], []
     for entry in entries:
         item = items[entry["file"]]

@@ -58,19 +58,23 @@ def test_members_of_an_archive_are_documents_and_go_when_it_no_longer_has_them(p
     assert [item.uri.rsplit("!/", 1)[1] for item in documents.list("default").items] == ["folder/one.txt"]
 
 
-def test_an_archive_that_holds_itself_ends(parts, tmp_path):
-    ingestion, _, finish = parts
+def test_an_archive_that_holds_itself_ends_and_costs_only_itself(parts, tmp_path):
+    ingestion, documents, finish = parts
     data = b"bottom"
     for depth in range(6):
         inner = io.BytesIO()
         with zipfile.ZipFile(inner, "w") as archive:
             archive.writestr(f"level{depth}.zip" if depth else "level.txt", data)
+            archive.writestr(f"beside{depth}.txt", f"This lies beside level {depth}.")
         data = inner.getvalue()
-    path = tmp_path / "deep.zip"
-    path.write_bytes(data)
-    job = finish(ingestion.submit_paths("default", [str(path)]))
+    (tmp_path / "deep.zip").write_bytes(data)
+    (tmp_path / "neighbour.txt").write_text("The neighbour is an ordinary file.", encoding="utf-8")
+    job = finish(ingestion.submit_paths("default", [str(tmp_path / "*.zip"), str(tmp_path / "neighbour.txt")]))
     assert job.is_finished
-    assert {item.reason_code for item in job.items if item.state == "failed"} == {reasons.TOO_DEEP}
+    failed = [item for item in job.items if item.state == "failed"]
+    assert [(item.title, item.reason_code) for item in failed] == [("level3.zip", reasons.TOO_DEEP)]
+    texts = sorted(item.title for item in documents.list("default").items)
+    assert texts == ["beside3", "beside4", "beside5", "neighbour"]
 
 
 def test_a_deleted_document_is_gone_everywhere_and_the_receipt_says_so(parts, catalog, settings, embedder):

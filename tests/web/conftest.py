@@ -2,7 +2,9 @@
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -110,13 +112,27 @@ def answerer() -> FakeAnswerer:
     return FakeAnswerer()
 
 
+@pytest.fixture(scope="session")
+def opened_services(embedder, empty_catalog) -> Callable[..., AbstractContextManager[Services]]:
+    """Opens real parts around a scripted answerer, with an empty collection `default`."""
+
+    @contextmanager
+    def opened(settings: Settings, answerer: FakeAnswerer | None = None) -> Iterator[Services]:
+        answerer = answerer or FakeAnswerer()
+        empty_catalog(settings.catalog_url).dispose()
+        built = replace(build_services(settings, embedder=embedder, engine=fake_engine()), answerer=answerer)
+        built.collections.create("default")
+        yield built
+        built.close()
+
+    return opened
+
+
 @pytest.fixture
-def services(settings: Settings, embedder, answerer: FakeAnswerer) -> Iterator[Services]:
+def services(settings: Settings, opened_services, answerer: FakeAnswerer) -> Iterator[Services]:
     """Real parts around the scripted answerer, with an empty collection `default`."""
-    built = replace(build_services(settings, embedder=embedder, engine=fake_engine()), answerer=answerer)
-    built.collections.create("default")
-    yield built
-    built.close()
+    with opened_services(settings, answerer) as built:
+        yield built
 
 
 @pytest.fixture
@@ -150,16 +166,23 @@ def unused_port() -> int:
         return port
 
 
-@pytest.fixture
-def work(services: Services) -> Callable[[str], None]:
+@pytest.fixture(scope="session")
+def worked() -> Callable[[Services, str], None]:
     """Processes the files of a job as the worker does, here and now."""
-    settings = services.settings
-    leases = Leases(services.catalog, "test", lease_s=settings.lease_s, attempts=settings.item_attempts)
-    processor = ItemProcessor(services.catalog, services.embedder, settings, leases)
 
-    def process(job_id: str) -> None:
-        for item in services.ingestion.job(job_id).items:
-            processor.process(item.id)
+    def process(services: Services, job_id: str) -> None:
+        settings = services.settings
+        leases = Leases(services.catalog, "test", lease_s=settings.lease_s, attempts=settings.item_attempts)
+        with closing(ItemProcessor(services.catalog, services.embedder, settings, leases)) as processor:
+            for _ in range(2):  # the second time, files that were found in files
+                for item in services.ingestion.job(job_id).items:
+                    processor.process(item.id)
         assert services.ingestion.job(job_id).is_finished
 
     return process
+
+
+@pytest.fixture
+def work(services: Services, worked) -> Callable[[str], None]:
+    """Processes the files of a job of `services`."""
+    return partial(worked, services)

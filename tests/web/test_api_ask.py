@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from folio import tracing
 from folio.errors import EngineFailed, EngineNotReady, FolioError
 from folio.keys import KeyStore
-from generation.events import Failed, PassagesFound, Token
+from generation.answer import AskRequest
+from generation.events import Event, Failed, PassagesFound, Token
 
 QUESTION = {"question": "What does PagedAttention reduce?"}
 
@@ -46,6 +48,22 @@ def test_a_stream_tells_proxies_not_to_hold_it_back(client):
     assert reply.headers["X-Accel-Buffering"] == "no"
     assert "no-transform" in reply.headers["Cache-Control"]
     assert reply.mimetype == "text/event-stream"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_belongs_to_the_trace_of_whoever_asked(client, answerer, spans, stream):
+    def traced(request: AskRequest) -> Iterator[Event]:
+        with tracing.span("answer"):
+            yield from the_events(request)
+
+    the_events, answerer.events = answerer.events, traced
+    asked = {"json": {**QUESTION, "stream": stream}}
+    client.post("/api/v1/ask", headers={"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01"}, **asked).get_data()
+    client.post("/api/v1/ask", headers={"traceparent": "none"}, **asked).get_data()
+    client.post("/api/v1/ask", **asked).get_data()
+    followed, *others = spans
+    assert (followed.context.trace_id, followed.parent.span_id) == (int("ab" * 16, 16), int("cd" * 8, 16))
+    assert [span.parent for span in others] == [None, None]
 
 
 def test_thinking_is_streamed_only_when_asked_for(client):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import folio.errors
-from folio.errors import FolioError
+from folio.errors import FolioError, ModelMissing
 from web.app import create_app
 from web.errors import HTTP_PROBLEMS, PROBLEM_JSON, STATUS, every_code
 
@@ -94,9 +94,10 @@ def test_an_address_that_is_not_there_is_a_problem(client, path):
     assert is_problem(client.get(path), 404)
 
 
-def test_an_unexpected_error_shows_nothing_of_itself(client, answerer):
+@pytest.mark.parametrize("error", [RuntimeError("secret detail"), ModelMissing("Not in /secret.")])
+def test_an_error_of_the_machine_shows_nothing_of_itself(client, answerer, error):
     def explode(request):
-        raise RuntimeError("secret detail")
+        raise error
 
     answerer.events = explode
     for stream in (False, True):

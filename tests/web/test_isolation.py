@@ -12,6 +12,7 @@ from mcp import Client
 from folio.cli.mcp import build_server
 from folio.client import Folio
 from folio.keys import KeyStore
+from folio.settings import load_settings
 from generation.answer import Answer, AskRequest, Timing, Usage
 from generation.receipts import Receipt
 from web.app import create_app
@@ -58,14 +59,23 @@ BY_ID = [
 ]
 
 
-@pytest.fixture
-def house(services, work) -> SimpleNamespace:
+@pytest.fixture(scope="module")
+def services(opened_services, tmp_path_factory):
+    """One Folio for all: what its key may not know it may not change either. A test that changes what the key may see
+    comes last.
+    """
+    with opened_services(load_settings(data_dir=tmp_path_factory.mktemp("house"))) as built:
+        yield built
+
+
+@pytest.fixture(scope="module")
+def house(services, worked) -> SimpleNamespace:
     """A collection `secret` with everything a collection can hold, one `mine`, and a key for `mine` alone."""
     services.collections.create("mine")
     secret = services.collections.create("secret").id
     jobs = [services.ingestion.submit_text(name, "A title", "Some words.").id for name in ("secret", "mine")]
     for job in jobs:
-        work(job)
+        worked(services, job)
     key = KeyStore(services.catalog).create("me", ["ask", "ingest"], ["mine"])
     # even what this key asked when it could still see the collection is out of its sight now
     conversation = services.conversations.create(secret, "a", key.id)
@@ -125,15 +135,6 @@ def test_what_a_hidden_collection_holds_is_answered_like_what_never_was(client, 
     assert hidden == absent
 
 
-def test_a_deletion_does_not_tell_that_a_hidden_collection_holds_the_same_bytes(client, services, house):
-    [mine] = services.documents.list("mine").items
-    [secret] = services.documents.list("secret").items
-    assert mine.sha256 == secret.sha256
-    receipt = client.delete(f"/api/v1/documents/{mine.id}", headers=house.headers).json
-    assert receipt["verified"]
-    assert receipt["file_shared"] is False
-
-
 def test_an_upload_into_a_hidden_collection_is_refused_like_one_into_nowhere(client, house):
     def reply(name: str) -> tuple[int, str]:
         data = {"files": [(io.BytesIO(b"a"), "a.md")], "collection": name}
@@ -181,3 +182,12 @@ def test_an_mcp_client_is_told_the_same_of_both(services, house, tool):
         hidden, absent = (anyio.run(call, folio, name) for name in ("secret", "absent"))
     assert hidden.is_error
     assert hidden.content[0].text.replace("secret", "?") == absent.content[0].text.replace("absent", "?")
+
+
+def test_a_deletion_does_not_tell_that_a_hidden_collection_holds_the_same_bytes(client, services, house):
+    [mine] = services.documents.list("mine").items
+    [secret] = services.documents.list("secret").items
+    assert mine.sha256 == secret.sha256
+    receipt = client.delete(f"/api/v1/documents/{mine.id}", headers=house.headers).json
+    assert receipt["verified"]
+    assert receipt["file_shared"] is False

@@ -165,7 +165,7 @@ def delete_document(path: DocumentPath) -> Response:
     if caller().collections is not None:  # that another collection holds the same bytes is not for this key to know
         receipt = receipt.model_copy(update={"file_shared": False})
     state().audit.record(
-        caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.uri
+        caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.catalog_uri
     )
     return reply(receipt)
 

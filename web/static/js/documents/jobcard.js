@@ -28,7 +28,7 @@ export class JobCard {
     const running = job.state === "queued" || job.state === "running";
     const failed = job.items.filter((item) => item.state === "failed");
     this.element.dataset.state = failed.length && !running ? "failed" : job.state;
-    this.line.textContent = `${summary(job)}${job.source && job.source !== "upload" ? ` · ${job.source}` : ""}`;
+    this.line.textContent = `${summary(job)}${source(job)}`;
     this.figures.textContent = running ? rate(job) : ago(job.finished_at ?? job.created_at);
     const percent = Math.round(fraction * 100);
     this.fill.style.setProperty("width", `${percent}%`);
@@ -41,6 +41,12 @@ export class JobCard {
     this.files.replaceChildren(...rest.map(fileRow));
     this.all.hidden = !job.items.length;
   }
+}
+
+/** Where its files come from, if that is worth saying. */
+function source(job) {
+  const said = { "": "", upload: "", text: "", disk: t("job.disk") }[job.source] ?? job.source;
+  return said && ` · ${said}`;
 }
 
 function fileRow(item) {
