@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel, Field
-from sqlalchemy import select, update
+from sqlalchemy import and_, or_, select, update
 
+from folio.audit import record
 from folio.catalog import Catalog
 from folio.catalog.models import ApiKey, now
 from folio.errors import InvalidRequest, NotFound
@@ -64,12 +65,18 @@ class KeyStore:
         with self._catalog.write() as session:
             session.add(row)
             session.flush()
+            record(session, "key.create", row.id, name=row.name, scopes=row.scopes)
             return NewKey(key=secret, **_view(row).model_dump())
 
-    def list(self) -> list[KeyView]:
-        """All keys, newest first, revoked ones included."""
+    def list(self, *, limit: int | None = None, after: tuple[datetime, str] | None = None) -> list[KeyView]:
+        """Keys, newest first, revoked ones included; `after`: time and id of the last one already seen."""
+        query = select(ApiKey).order_by(ApiKey.created_at.desc(), ApiKey.id).limit(limit)
+        if after is not None:
+            moment, key = after
+            older = or_(ApiKey.created_at < moment, and_(ApiKey.created_at == moment, ApiKey.id > key))
+            query = query.where(older)
         with self._catalog.read() as session:
-            return [_view(row) for row in session.scalars(select(ApiKey).order_by(ApiKey.created_at.desc(), ApiKey.id))]
+            return [_view(row) for row in session.scalars(query)]
 
     def revoke(self, key_id: str) -> KeyView:
         """Make a key useless from the next request on; revoking twice changes nothing.
@@ -81,7 +88,9 @@ class KeyStore:
             row = session.get(ApiKey, key_id)
             if row is None:
                 raise NotFound(f"There is no key {key_id!r}. `folio keys list` shows the keys.")
-            row.revoked_at = row.revoked_at or now()
+            if row.revoked_at is None:
+                row.revoked_at = now()
+                record(session, "key.revoke", row.id, name=row.name)
             return _view(row)
 
     def any_active(self) -> bool:

@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from folio.addresses import ShownAddress
+from folio.audit import record
 from folio.catalog import Catalog
 from folio.catalog.models import Chunk, Collection, Document, IndexChange
 from folio.catalog.withdrawal import answers_mentioning, withdraw_answers
@@ -193,14 +194,17 @@ class Documents:
             NotFound: there is none with this id.
         """
         with self._catalog.write() as session:
-            row = _required(session, document_id)
-            collection_id, sha256 = row.collection_id, row.sha256
+            collection_id = _required(session, document_id).collection_id
             lock_changes(session, collection_id)
+            row = _required(session, document_id)  # as it is now that nobody else can change or delete it
+            sha256, uri = row.sha256, row.uri
+            name = session.scalar(select(Collection.name).where(Collection.id == collection_id))
             removed = session.scalar(select(func.count()).where(Chunk.document_id == document_id)) or 0
             session.execute(delete(Chunk).where(Chunk.document_id == document_id))
             session.execute(delete(Document).where(Document.id == document_id))
             session.add(IndexChange(collection_id=collection_id, document_id=document_id, kind="delete"))
             withdrawn = withdraw_answers(session, collection_id, document_id)
+            record(session, "document.delete", document_id, collection=name, uri=uri)
         # Only now: if that transaction fails, the document still has its file.
         release(self._catalog, self._storage, [sha256])
         file_shared, checked = self._look_everywhere(document_id, collection_id, sha256)
@@ -241,7 +245,7 @@ class Documents:
 
 
 def _required(session: Session, document_id: str) -> Document:
-    row = session.get(Document, document_id)
+    row = session.get(Document, document_id, populate_existing=True)
     if row is None:
         raise NotFound(f"There is no document {document_id!r}.")
     return row

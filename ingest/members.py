@@ -13,7 +13,8 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from folio.addresses import INSIDE
-from folio.catalog.models import Document, IndexChange, IngestItem
+from folio.audit import record
+from folio.catalog.models import Document, IndexChange, IngestItem, IngestJob
 from folio.catalog.withdrawal import withdraw_answers
 from folio.errors import IngestError
 from ingest import reasons
@@ -116,5 +117,7 @@ def _delete_vanished(session: Session, lease: Lease, present: set[str]) -> set[s
             session.execute(delete(Document).where(Document.id == document_id))
             session.add(IndexChange(collection_id=lease.collection_id, document_id=document_id, kind="delete"))
             withdraw_answers(session, lease.collection_id, document_id)
+            by = session.scalar(select(IngestJob.actor).where(IngestJob.id == lease.job_id))
+            record(session, "document.delete", document_id, actor=by, uri=uri, job=lease.job_id)
             gone.add(sha256)
     return gone

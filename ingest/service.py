@@ -14,6 +14,8 @@ from typing import BinaryIO
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError as DatabaseIntegrityError
 
+from folio.actor import current_actor
+from folio.audit import record
 from folio.catalog import Catalog
 from folio.catalog.models import Collection, IdempotencyRecord, IngestItem, IngestJob, now
 from folio.errors import Conflict, InvalidRequest, NotFound
@@ -63,7 +65,6 @@ class Ingestion:
         files: Sequence[IncomingFile],
         *,
         source: str = "",
-        created_by: str = "",
         idempotency_key: str = "",
     ) -> JobView:
         """Make a job of stored files. The same `idempotency_key` gives the same job again.
@@ -81,14 +82,15 @@ class Ingestion:
         known = self._known(idempotency_key, request_sha256)
         if known is not None:
             return self.job(known)
-        job = IngestJob(collection_id=info.id, source=source, created_by=created_by)
+        job = IngestJob(collection_id=info.id, source=source, actor=current_actor())
         try:
             with self._catalog.write() as session:
                 require_files(self._storage, files)
                 submission = write_job(session, job, files, reading_fingerprint(self._settings))
+                record(session, "documents.ingest", submission.job_id, collection=info.name, files=len(files))
                 if idempotency_key:
-                    record = {"job_id": submission.job_id}
-                    session.add(IdempotencyRecord(key=idempotency_key, request_sha256=request_sha256, response=record))
+                    said = {"job_id": submission.job_id}
+                    session.add(IdempotencyRecord(key=idempotency_key, request_sha256=request_sha256, response=said))
         except DatabaseIntegrityError:  # the same key came twice at the same moment
             known = self._known(idempotency_key, request_sha256)
             if known is None:
@@ -97,14 +99,14 @@ class Ingestion:
         self._queue.put(submission.waiting)
         return self.job(submission.job_id)
 
-    def submit_paths(self, collection: str, paths: Sequence[str], *, created_by: str = "") -> JobView:
+    def submit_paths(self, collection: str, paths: Sequence[str]) -> JobView:
         """Make a job of files, folders, globs and URLs.
 
         Raises:
             InvalidRequest: a path is not there, or nothing was found.
         """
         files = self.collect(paths)
-        return self.submit(collection, files, source=" ".join(paths), created_by=created_by)
+        return self.submit(collection, files, source=" ".join(paths))
 
     def collect(
         self,
@@ -155,7 +157,6 @@ class Ingestion:
         *,
         tags: Sequence[str] = (),
         meta: dict[str, str] | None = None,
-        created_by: str = "",
         idempotency_key: str = "",
     ) -> JobView:
         """Make a job of one address; the worker fetches it. A site's pages come by `Site(...).uri` as the address.
@@ -164,7 +165,7 @@ class Ingestion:
             InvalidRequest: it could never be fetched.
         """
         file = self._url_file(url, tags=list(tags), meta=meta or {})
-        return self.submit(collection, [file], source=url, created_by=created_by, idempotency_key=idempotency_key)
+        return self.submit(collection, [file], source=url, idempotency_key=idempotency_key)
 
     def submit_text(
         self,
@@ -174,7 +175,6 @@ class Ingestion:
         *,
         tags: Sequence[str] = (),
         meta: dict[str, str] | None = None,
-        created_by: str = "",
         idempotency_key: str = "",
     ) -> JobView:
         """Make a job of a text; its title is its identity within the collection.
@@ -195,7 +195,7 @@ class Ingestion:
             tags=list(tags),
             meta=meta or {},
         )
-        return self.submit(collection, [file], source="text", created_by=created_by, idempotency_key=idempotency_key)
+        return self.submit(collection, [file], source="text", idempotency_key=idempotency_key)
 
     def job(self, job_id: str, *, items: int = SHOWN_ITEMS) -> JobView:
         """A job as it stands now, with at most `items` of its files.
@@ -257,6 +257,7 @@ class Ingestion:
                 .values(state="cancelled", stage="", worker="", finished_at=now())
             )
             job.state, job.finished_at = "cancelled", now()
+            record(session, "job.cancel", job_id)
         return self.job(job_id)
 
     def retry(self, job_id: str) -> JobView:
@@ -280,6 +281,7 @@ class Ingestion:
             )
             # Rate and time left are those of this run; the pause before it is not part of them.
             job.state, job.started_at, job.finished_at = "queued", None, None
+            record(session, "job.retry", job_id)
         self._queue.put(item_ids)
         return self.job(job_id)
 

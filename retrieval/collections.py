@@ -4,6 +4,7 @@ A collection is searched and written only with the model that embedded it; `requ
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError as DatabaseIntegrityError
 from sqlalchemy.orm import Session
 
+from folio.audit import record
 from folio.catalog import Catalog
 from folio.catalog.models import Chunk, Collection, Document, IndexChange
 from folio.errors import Conflict, EmbedderMismatch, InvalidRequest, NotFound
@@ -62,10 +64,19 @@ class Collections:
         with self._catalog.read() as session:
             return _describe(session, _named(session, name))
 
-    def list(self) -> list[CollectionInfo]:
-        """All collections, by name."""
+    def list(
+        self, *, limit: int | None = None, after: str = "", among: Iterable[str] | None = None
+    ) -> list[CollectionInfo]:
+        """Collections by name: the first `limit` (None means all) that come after the name `after`.
+
+        Args:
+            among: names that may be listed; None means every name.
+        """
+        wanted = select(Collection).where(Collection.name > after).order_by(Collection.name).limit(limit)
+        if among is not None:
+            wanted = wanted.where(Collection.name.in_(sorted(among)))
         with self._catalog.read() as session:
-            return [_describe(session, row) for row in session.scalars(select(Collection).order_by(Collection.name))]
+            return [_describe(session, row) for row in session.scalars(wanted)]
 
     def create(self, name: str, description: str = "") -> CollectionInfo:
         """A new, empty collection bound to the configured embedding model.
@@ -90,6 +101,7 @@ class Collections:
             with self._catalog.write() as session:
                 session.add(row)
                 session.flush()
+                record(session, "collection.create", name)
                 return _describe(session, row)
         except DatabaseIntegrityError as exc:
             raise Conflict(f"There is already a collection named {name!r}. Choose another name.") from exc
@@ -120,6 +132,7 @@ class Collections:
             info = _describe(session, row)
             session.execute(delete(IndexChange).where(IndexChange.collection_id == row.id))
             session.execute(delete(Collection).where(Collection.id == row.id))
+            record(session, "collection.delete", info.name, documents=info.documents)
         return DeletedCollection(id=info.id, name=info.name, documents=info.documents, chunks=info.chunks)
 
     def require_embedder(self, info: CollectionInfo) -> None:

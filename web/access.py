@@ -6,10 +6,12 @@ or Folio listens elsewhere, each request needs one: as `Authorization: Bearer`, 
 
 import ipaddress
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from flask import Flask, current_app, g, request, session
 
+from folio.actor import acting_as
 from folio.catalog import Catalog
 from folio.errors import ConfigurationError, Unauthenticated
 from folio.keys import KeyStore, KeyView
@@ -53,6 +55,7 @@ def needs(scope: str) -> Callable[[View], View]:
 def register_access(app: Flask) -> None:
     """Identify the caller of every request and hold each handler to its scope."""
     app.before_request(_admit)
+    app.teardown_request(_depart)
 
 
 def identify() -> Caller | None:
@@ -95,6 +98,8 @@ def _caller(key: KeyView, by: str) -> Caller:
 def _admit() -> None:
     found = identify()
     g.caller = found or Caller(collections=frozenset(), by="nobody")
+    g.acting = ExitStack()
+    g.acting.enter_context(acting_as(g.caller.key_id))
     endpoint = request.endpoint
     if endpoint is None or endpoint == "static" or endpoint.endswith(".static"):
         return
@@ -104,6 +109,11 @@ def _admit() -> None:
     if found is None:
         raise Unauthenticated("Send an API key as `Authorization: Bearer <key>`, or sign in on the page.")
     require(scope)
+
+
+def _depart(_error: BaseException | None) -> None:
+    if acting := g.pop("acting", None):
+        acting.close()
 
 
 def scope_of(endpoint: str) -> str:

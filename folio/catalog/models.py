@@ -191,7 +191,7 @@ class IngestJob(Base):
     source: Mapped[str] = mapped_column(Text, default="")
     state: Mapped[str] = mapped_column(String(20), default="queued", index=True)
     options: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    created_by: Mapped[str] = mapped_column(String(32), default="")
+    actor: Mapped[str] = mapped_column(String(100), default="", server_default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
@@ -325,7 +325,7 @@ class AuditEvent(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=True)
     at: Mapped[datetime] = mapped_column(default=now, index=True)
-    actor: Mapped[str] = mapped_column(String(32), default="")
+    actor: Mapped[str] = mapped_column(String(100), default="")
     action: Mapped[str] = mapped_column(String(60))
     subject: Mapped[str] = mapped_column(String(2000), default="")
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)

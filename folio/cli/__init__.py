@@ -6,6 +6,7 @@ import sys
 import click
 
 from folio import __version__
+from folio.actor import acting_as, system_user
 from folio.errors import (
     AccessDenied,
     ConfigurationError,
@@ -73,8 +74,10 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="folio")
-def folio() -> None:
+@click.pass_context
+def folio(context: click.Context) -> None:
     """Folio answers questions over your documents; every sentence can be checked against its page."""
+    context.with_resource(acting_as(f"cli:{system_user()}"))
 
 
 def exit_status(error: FolioError) -> int:

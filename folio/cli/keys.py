@@ -31,13 +31,10 @@ def keys() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(name: str, scopes: tuple[str, ...], collections: tuple[str, ...], as_json: bool) -> None:
     """Make a key for NAME and print it, this once."""
-    from folio.audit import AuditLog
     from folio.cli.context import echo_json
     from folio.keys import KeyStore
 
-    catalog = _catalog()
-    made = KeyStore(catalog).create(name, scopes, collections)
-    AuditLog(catalog).record("cli", "key.create", made.id, name=made.name, scopes=made.scopes)
+    made = KeyStore(_catalog()).create(name, scopes, collections)
     if as_json:
         echo_json(made)
         return
@@ -69,12 +66,9 @@ def list_keys(as_json: bool) -> None:
 @click.argument("key_id")
 def revoke(key_id: str) -> None:
     """Make the key KEY_ID useless from the next request on."""
-    from folio.audit import AuditLog
     from folio.keys import KeyStore
 
-    catalog = _catalog()
-    revoked = KeyStore(catalog).revoke(key_id)
-    AuditLog(catalog).record("cli", "key.revoke", revoked.id, name=revoked.name)
+    revoked = KeyStore(_catalog()).revoke(key_id)
     click.echo(f"Revoked {revoked.name!r}.", err=True)
 
 

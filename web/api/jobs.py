@@ -12,7 +12,7 @@ from ingest.views import ItemView
 from web.access import needs
 from web.api.common import Id, Name, Text, problems
 from web.api.described import json_of
-from web.context import caller, services, state, visible
+from web.context import caller, services, visible
 from web.replies import reply
 
 jobs_api = APIBlueprint("jobs", __name__, url_prefix="/api/v1/jobs", abp_tags=[Tag(name="Jobs")])
@@ -93,7 +93,6 @@ def cancel_job(path: JobPath) -> Response:
     """Cancel what has not been done yet; what is done stays."""
     job = _own_job(path.job_id)
     services().ingestion.cancel(job.id)
-    state().audit.record(caller().key_id, "job.cancel", job.id)
     return reply(services().ingestion.job(job.id))
 
 
@@ -103,7 +102,6 @@ def retry_job(path: JobPath) -> Response:
     """Try the failed and cancelled files again."""
     job = _own_job(path.job_id)
     services().ingestion.retry(job.id)
-    state().audit.record(caller().key_id, "job.retry", job.id)
     return reply(services().ingestion.job(job.id))
 
 

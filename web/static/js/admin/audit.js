@@ -1,6 +1,6 @@
 /** The page of the audit log: who ingested, deleted or changed keys, and when; newest first. For administrators. */
 
-import { call, explain, query } from "../api.js";
+import { all, call, explain, query } from "../api.js";
 import { byId, h } from "../dom.js";
 import { has, moment, t } from "../i18n.js";
 
@@ -41,6 +41,8 @@ function row(line) {
 function who(actor) {
   if (!actor) return t("audit.anybody");
   if (actor === "cli") return t("audit.cli");
+  const [door, user] = actor.split(/:(.*)/s);
+  if (user && has(`audit.${door}.user`)) return t(`audit.${door}.user`, { user });
   return names.get(actor) ?? h("code", { class: "small" }, actor.slice(0, 8));
 }
 
@@ -58,7 +60,6 @@ function kind({ action, subject }) {
   return `${t(`audit.id.${LINKS[action] ?? action.split(".")[0].replace(/s$/, "")}`)} ${subject.slice(0, 8)}`;
 }
 
-const { items } = await call("/api/v1/keys").catch(() => ({ items: [] }));
-for (const key of items) names.set(key.id, key.name);
+for (const key of await all("/api/v1/keys").catch(() => [])) names.set(key.id, key.name);
 byId("more-lines").addEventListener("click", more);
 await more();
