@@ -153,9 +153,8 @@ class Folio:
         return self._json("DELETE", f"/api/v1/documents/{document_id}")
 
     def collections(self) -> list[Json]:
-        """The collections that the key may use."""
-        items: list[Json] = self._json("GET", "/api/v1/collections")["items"]
-        return items
+        """All collections that the key may use."""
+        return list(self._pages("/api/v1/collections", {}))
 
     def status(self) -> Json:
         """What works at the moment."""

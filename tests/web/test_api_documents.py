@@ -5,7 +5,9 @@ import json
 
 import httpx
 import pytest
+from sqlalchemy import update
 
+from folio.catalog.models import Document
 from folio.keys import KeyStore
 
 TEXT = "# Caches\n\nPagedAttention keeps the KV cache in blocks.\n\n键值缓存按块存放。\n"
@@ -288,3 +290,15 @@ def test_a_document_or_job_of_a_hidden_collection_does_not_exist(client, service
     assert listed == {"items": [], "next_cursor": None}
     refused = upload(client, ("a.md", b"x"), headers=limited, collection="default")
     assert refused.status_code == 403
+
+
+def test_the_etag_changes_with_the_address_that_is_shown_although_the_text_stays(client, services, document):
+    address = f"/api/v1/documents/{document['id']}"
+    before = client.get(address).headers["ETag"]
+    assert client.get(address, headers={"If-None-Match": before}).status_code == 304
+    with services.catalog.write() as session:  # as when the folder around an unchanged file is ingested
+        session.execute(update(Document).values(address="file:archive/cache.md", updated_at=Document.updated_at))
+    after = client.get(address, headers={"If-None-Match": before})
+    assert (after.status_code, after.json["uri"]) == (200, "file:archive/cache.md")
+    assert client.delete(address, headers={"If-Match": before}).status_code == 412
+    assert client.delete(address, headers={"If-Match": after.headers["ETag"]}).status_code == 200

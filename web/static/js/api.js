@@ -3,6 +3,8 @@
 import { signIn } from "./signin.js";
 import { has, t } from "./i18n.js";
 
+const LONGEST_PAGE = 200;
+
 /** A reply that was not a success. `message` is for the reader; `code` is the API's stable code. */
 export class ApiError extends Error {
   constructor(problem, status) {
@@ -43,6 +45,18 @@ export async function send(path, { method = "GET", json, body, headers = {}, sig
 export async function call(path, options) {
   const response = await send(path, options);
   return response.status === 204 ? null : response.json();
+}
+
+/** All items of a list that comes page by page. */
+export async function all(path) {
+  const items = [];
+  let cursor = "";
+  do {
+    const page = await call(`${path}${query({ limit: LONGEST_PAGE, cursor })}`);
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor);
+  return items;
 }
 
 async function problemOf(response) {

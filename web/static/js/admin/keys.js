@@ -1,6 +1,6 @@
 /** The page of API keys: make one and see it once, look at their use, revoke. For administrators. */
 
-import { call, explain } from "../api.js";
+import { all, call, explain } from "../api.js";
 import { confirm } from "../dialogs.js";
 import { byId, h } from "../dom.js";
 import { ago, moment, t } from "../i18n.js";
@@ -9,7 +9,7 @@ import { NewKey } from "./newkey.js";
 
 async function show() {
   try {
-    const { items } = await call("/api/v1/keys");
+    const items = await all("/api/v1/keys");
     const active = items.filter((key) => !key.revoked_at);
     const revoked = items.filter((key) => key.revoked_at);
     byId("open-access").hidden = active.length > 0;

@@ -1,6 +1,6 @@
 /** The form that makes an API key, and the dialog that shows it, this once. */
 
-import { call, explain } from "../api.js";
+import { all, call, explain } from "../api.js";
 import { confirm, tell } from "../dialogs.js";
 import { byId, h, icon } from "../dom.js";
 import { t } from "../i18n.js";
@@ -28,7 +28,7 @@ export class NewKey {
 
   /** Offer the collections there are. */
   async offerCollections() {
-    const { items } = await call("/api/v1/collections").catch(() => ({ items: [] }));
+    const items = await all("/api/v1/collections").catch(() => []);
     this.places.replaceChildren(...items.map(({ name }) =>
       h("label", { class: "choice" }, h("input", { type: "checkbox", name: "collection", value: name }), h("span", {}, name))));
   }

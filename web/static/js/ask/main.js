@@ -1,6 +1,6 @@
 /** The ask page: questions go to the API, answers stream into turns, and citations open the source beside them. */
 
-import { call } from "../api.js";
+import { all, call } from "../api.js";
 import { byId, h, scrollBehaviour } from "../dom.js";
 import { count, t } from "../i18n.js";
 import { acceptDrops, JobTray } from "../uploads.js";
@@ -85,7 +85,7 @@ function announce(text) {
 }
 
 async function refreshCollections() {
-  const { items } = await call("/api/v1/collections");
+  const items = await all("/api/v1/collections");
   composer.collections(items);
   const documents = items.find((item) => item.name === composer.collectionName())?.documents ?? 0;
   byId("welcome-text").textContent = documents ? t("ask.over", { documents: count("documents", documents) }) : t("ask.empty");

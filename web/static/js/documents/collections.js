@@ -1,6 +1,6 @@
 /** The choice of a collection, with making and deleting one. */
 
-import { call, explain } from "../api.js";
+import { all, call, explain } from "../api.js";
 import { confirm, prompt } from "../dialogs.js";
 import { byId, h } from "../dom.js";
 import { count, t } from "../i18n.js";
@@ -25,7 +25,7 @@ export class Collections {
   /** Read the collections again, keeping the choice. */
   async load() {
     const chosen = this.name;
-    const { items } = await call("/api/v1/collections");
+    const items = await all("/api/v1/collections");
     this.items = items.some((item) => item.name === "default") ? items : [{ name: "default", documents: 0, chunks: 0 }, ...items];
     this.picker.replaceChildren(...this.items.map((item) => h("option", { value: item.name }, item.name)));
     this.picker.value = this.items.some((item) => item.name === chosen) ? chosen : "default";
