@@ -44,6 +44,11 @@ export function duration(ms) {
   return t("unit.min", { n: Math.round(ms / 60_000) });
 }
 
+/** A time that is yet to pass, roughly. */
+export function wait(seconds) {
+  return seconds < 90 ? t("unit.s", { n: Math.ceil(seconds) }) : t("unit.min", { n: Math.round(seconds / 60) });
+}
+
 /** A date and time for people. */
 export function moment(iso) {
   return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));

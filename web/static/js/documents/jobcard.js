@@ -1,7 +1,7 @@
 /** One job: its progress in true figures, its files, and why some failed. */
 
 import { h, icon } from "../dom.js";
-import { ago, bytes, count, duration, has, language, number, t } from "../i18n.js";
+import { ago, bytes, count, has, language, number, t, wait } from "../i18n.js";
 import { summary } from "../uploads.js";
 
 const LISTED = 200;
@@ -67,7 +67,7 @@ function reason(item) {
 function rate(job) {
   const parts = [];
   if (job.rate_chunks_per_s) parts.push(t("job.rate", { rate: number(job.rate_chunks_per_s) }));
-  if (job.eta_s) parts.push(t("job.eta", { time: duration(job.eta_s * 1000) }));
+  if (job.eta_s) parts.push(t("job.eta", { time: wait(job.eta_s) }));
   if (!parts.length && job.chunks_total) parts.push(count("chunks", job.chunks_total));
   return parts.join(" · ");
 }

@@ -2,13 +2,14 @@
 
 import { h, icon } from "../dom.js";
 import { has, t } from "../i18n.js";
+import { render } from "../markdown.js";
 
 /** The sentences with their verdicts, and the refusal decision on its scale. */
 export function verdicts(receipt) {
   const { sentences, refused } = receipt.answer;
   const rows = sentences.map((sentence) =>
     h("li", { class: sentence.supported ? "good" : "doubt" }, icon(sentence.supported ? "check" : "warn"),
-      h("span", {}, h("span", { class: "said" }, sentence.text), h("span", { class: "small muted block" }, sentence.supported ? t("verdict.supported") : sentence.reason || t("verdict.noreason")))));
+      h("div", {}, h("div", { class: "said" }, render(sentence.text, (n) => ` [${n}]`)), h("span", { class: "small muted block" }, sentence.supported ? t("verdict.supported") : sentence.reason || t("verdict.noreason")))));
   const signals = Object.entries(receipt.signals).filter(([, value]) => typeof value === "number");
   return [
     rows.length > 0 && h("ul", { class: "verdicts" }, rows),
