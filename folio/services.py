@@ -47,6 +47,7 @@ class Services:
         """Let go of indexes and connections."""
         self.engine.close()
         self.searcher.close()
+        self.ingestion.close()
         self.catalog.dispose()
 
 

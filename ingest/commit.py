@@ -52,8 +52,8 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: F
         LostLease: the item was cancelled or taken over; nothing was written.
     """
     with catalog.write() as session:
+        lock_changes(session, lease.collection_id)  # before the item, as a deletion of the collection does
         item = held_item(session, lease)
-        lock_changes(session, lease.collection_id)
         _require_model(session, lease.collection_id, new.embedding_fingerprint)
         document = _present(session, lease)
         if document is not None and _overtaken(session, item, document.id):
@@ -95,8 +95,8 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: 
         IngestError: `too_large`.
     """
     with catalog.write() as session:
+        lock_changes(session, lease.collection_id)  # before the item, as a deletion of the collection does
         item = held_item(session, lease)
-        lock_changes(session, lease.collection_id)
         gone = replace_members(session, lease, members)
         said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
         finish_item(session, item, "done", "", said)

@@ -8,6 +8,7 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
+from folio.catalog.locks import Turn, wait_turn
 from folio.catalog.models import IngestItem, IngestJob, now
 from ingest import reasons
 from ingest.jobs import UNFINISHED, settle
@@ -61,6 +62,7 @@ class Leases:
         """
         at = now()
         with self._catalog.write() as session:
+            wait_turn(session, Turn.TAKE_ITEM)
             item = self._in_turn(session, item_id)
             if item is None:
                 return None

@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from folio.catalog import Catalog
+from folio.catalog.locks import Turn, wait_turn
 from folio.catalog.models import Document, IngestItem
 from ingest.jobs import UNFINISHED
 from ingest.storage import FileStorage
@@ -26,15 +27,16 @@ def release(catalog: Catalog, storage: FileStorage, hashes: Iterable[str]) -> in
     if not candidates:
         return 0
     with catalog.write() as session:
+        wait_turn(session, Turn.FILES)
         return sum(storage.remove(sha256) for sha256 in candidates if not is_needed(session, sha256))
 
 
 def is_needed(session: Session, sha256: str, states: Sequence[str] = UNFINISHED) -> bool:
     """Whether a document, or an item in one of `states`, has these bytes."""
-    if session.scalar(select(Document.id).where(Document.sha256 == sha256).limit(1)):
-        return True
-    waiting = select(IngestItem.id).where(IngestItem.state.in_(states), IngestItem.sha256 == sha256)
-    return session.scalar(waiting.limit(1)) is not None
+    read_from = select(Document.id).where(Document.sha256 == sha256).exists()
+    waited_for = select(IngestItem.id).where(IngestItem.state.in_(states), IngestItem.sha256 == sha256).exists()
+    # One statement, which sees one moment: between two an item may end and its document appear.
+    return bool(session.scalar(select(or_(read_from, waited_for))))
 
 
 def leftovers(catalog: Catalog, storage: FileStorage, *, older_than_s: float = YOUNG_S) -> list[Path]:

@@ -10,19 +10,36 @@ from typing import Any
 from huey import RedisHuey, SqliteHuey
 from huey.api import Huey
 from huey.consumer import Consumer
+from redis.exceptions import RedisError
 
+from folio.errors import ConfigurationError
+from folio.log import get_logger
 from folio.settings import Settings
 
 TASK = "folio-ingest-item"
 
+log = get_logger(__name__)
+
 
 class ItemQueue:
-    """Item ids, on their way to whichever worker is free."""
+    """Item ids, on their way to whichever worker is free.
+
+    While Redis can't be reached, which is said in the log, nothing is lost: workers find what waits in the catalog, and
+    send it anew when it is back.
+
+    Raises:
+        ConfigurationError: FOLIO_QUEUE_URL can't be understood.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._huey: Huey
         if settings.queue_url:
-            self._huey = RedisHuey("folio", url=settings.queue_url, results=False)
+            try:
+                self._huey = RedisHuey("folio", url=settings.queue_url, results=False)
+            except ValueError as exc:
+                raise ConfigurationError(
+                    "FOLIO_QUEUE_URL can't be used: give a Redis URL such as redis://:password@host:6379/0."
+                ) from exc
         else:
             settings.data_dir.mkdir(parents=True, exist_ok=True)
             self._huey = SqliteHuey("folio", filename=str(settings.data_dir / "queue.db"), results=False)
@@ -31,13 +48,26 @@ class ItemQueue:
 
     def put(self, item_ids: list[str]) -> None:
         """Wake a worker for each item."""
-        for item_id in item_ids:
-            self._task(item_id)
+        try:
+            for item_id in item_ids:
+                self._task(item_id)
+        except RedisError as exc:
+            log.warning("the queue can't be reached; items wait in the catalog", items=len(item_ids), error=str(exc))
 
     @property
     def is_empty(self) -> bool:
-        """Whether no message is on its way."""
-        return int(self._huey.pending_count()) == 0
+        """Whether no message is on its way, as far as can be told."""
+        try:
+            return int(self._huey.pending_count()) == 0
+        except RedisError:
+            return True  # putting what waits will say so
+
+    def close(self) -> None:
+        """Close its connections; the next use opens them again."""
+        if isinstance(self._huey, RedisHuey):
+            self._huey.storage.conn.connection_pool.disconnect()
+        else:
+            self._huey.storage.close()
 
     def consumer(self, handler: Callable[[str], None], *, workers: int) -> "ItemConsumer":
         """A consumer, not yet started, that calls `handler` with each item id in one of `workers` threads."""

@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError as DatabaseIntegrityError
 from folio.actor import current_actor
 from folio.audit import record
 from folio.catalog import Catalog
+from folio.catalog.locks import Turn, wait_turn
 from folio.catalog.models import Collection, IdempotencyRecord, IngestItem, IngestJob, now
 from folio.errors import Conflict, InvalidRequest, NotFound
 from folio.settings import Settings
@@ -50,6 +51,11 @@ class Ingestion:
         if self._opened_queue is None:
             self._opened_queue = ItemQueue(self._settings)
         return self._opened_queue
+
+    def close(self) -> None:
+        """Close the queue's connections."""
+        if self._opened_queue is not None:
+            self._opened_queue.close()
 
     def store_upload(self, stream: BinaryIO, *, filename: str, max_bytes: int) -> StoredFile:
         """Keep the bytes of an upload.
@@ -85,6 +91,7 @@ class Ingestion:
         job = IngestJob(collection_id=info.id, source=source, actor=current_actor())
         try:
             with self._catalog.write() as session:
+                wait_turn(session, Turn.FILES)
                 require_files(self._storage, files)
                 submission = write_job(session, job, files, reading_fingerprint(self._settings))
                 record(session, "documents.ingest", submission.job_id, collection=info.name, files=len(files))

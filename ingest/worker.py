@@ -27,6 +27,7 @@ AT_ONCE = 24  # documents between their taking and their commit; enough short on
 FEEDERS = 2  # threads that listen to the queue
 SWEEP_S = 2.0
 LOOK_S = 0.1
+FOLLOW_S = 60.0  # between two looks for what other machines changed
 PUBLISH_EVERY = 2000  # items between two generations while a long job runs
 
 log = get_logger(__name__)
@@ -47,6 +48,7 @@ class Worker:
         self._leases = Leases(catalog, name, lease_s=settings.lease_s, attempts=settings.item_attempts)
         self._processor = ItemProcessor(catalog, embedder, settings, self._leases)
         self._changed: dict[str, int] = {}
+        self._next_look = 0.0
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(AT_ONCE)
         self._at_work = 0
@@ -54,7 +56,6 @@ class Worker:
 
     def run(self, stop: threading.Event, *, finished: Callable[[], bool] = lambda: False) -> None:
         """Work until `stop` is set or `finished` says so."""
-        self._changed = dict.fromkeys(self._generations.behind(), 1)
         items = ThreadPoolExecutor(AT_ONCE, "item")
         consumer = self._queue.consumer(lambda item_id: self._hand_over(items, item_id), workers=FEEDERS)
         consumer.start()
@@ -64,6 +65,8 @@ class Worker:
                 # A message may be lost with a worker or used up by a failed try: once none is left, all are sent anew.
                 if self._queue.is_empty:
                     self._queue.put(waiting)
+                if not waiting and not self._at_work:
+                    self._follow()
                 self._publish(everything=not waiting and not self._at_work)
                 self._rest(stop)
         finally:
@@ -71,6 +74,16 @@ class Worker:
             items.shutdown()
             self._processor.close()
             self._publish(everything=True)
+            self._queue.close()
+
+    def _follow(self) -> None:
+        """Now and then have this disk's indexes take up what others changed: other machines, or a worker that died."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + FOLLOW_S
+        behind = dict.fromkeys(self._generations.behind(), 1)
+        with self._lock:
+            self._changed = behind | self._changed
 
     def _hand_over(self, items: ThreadPoolExecutor, item_id: str) -> None:
         """Give the item to a thread of its own, once one is free: what is not started stays in the queue."""

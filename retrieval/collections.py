@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from folio.audit import record
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Collection, Document, IndexChange
+from folio.catalog.models import Chunk, Collection, Document, IndexChange, IngestItem, IngestJob
 from folio.errors import Conflict, EmbedderMismatch, InvalidRequest, NotFound
 from retrieval.embedder import Embedder
 
@@ -128,7 +128,11 @@ class Collections:
             NotFound: there is none of that name.
         """
         with self._catalog.write() as session:
-            row = _named(session, name)
+            row = _named(session, name, lock=True)
+            # Items before their jobs, which is the order in which workers lock them.
+            jobs = select(IngestJob.id).where(IngestJob.collection_id == row.id)
+            items = select(IngestItem.id).where(IngestItem.job_id.in_(jobs)).order_by(IngestItem.id)
+            session.execute(items.with_for_update())
             info = _describe(session, row)
             session.execute(delete(IndexChange).where(IndexChange.collection_id == row.id))
             session.execute(delete(Collection).where(Collection.id == row.id))
@@ -158,8 +162,9 @@ def require_fingerprint(collection: str, model: str, fingerprint: str, embedder:
         )
 
 
-def _named(session: Session, name: str) -> Collection:
-    row = session.scalar(select(Collection).where(Collection.name == name))
+def _named(session: Session, name: str, *, lock: bool = False) -> Collection:
+    query = select(Collection).where(Collection.name == name)
+    row = session.scalar(query.with_for_update() if lock else query)
     if row is None:
         raise NotFound(f"There is no collection named {name!r}. `folio collections` lists those there are.")
     return row

@@ -74,6 +74,10 @@ class GenerationStore:
         """The newest generation's name without checking it; empty if there is none."""
         return next((folder.name for folder in self._folders()), "")
 
+    def newest_sequence(self) -> int:
+        """The catalog sequence that the newest generation holds, without checking it; 0 if there is none."""
+        return int(self.newest_name().partition("-")[0] or 0)
+
     def working_folder(self, kind: str) -> Path:
         """A new hidden folder beside the generations."""
         folder = self.folder / f".{kind}-{uuid.uuid4().hex[:12]}"

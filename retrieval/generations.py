@@ -51,15 +51,11 @@ class Generations:
         self._embedder = embedder
 
     def behind(self) -> list[str]:
-        """Collections with changes that no generation holds, as a worker that died leaves them."""
-        published = (
-            select(func.coalesce(func.max(IndexGeneration.sequence), 0))
-            .where(IndexGeneration.collection_id == IndexChange.collection_id)
-            .scalar_subquery()
-        )
+        """Collections with changes that no generation on this disk holds: of a dead worker, or of another machine."""
+        newest = select(IndexChange.collection_id, func.max(IndexChange.seq)).group_by(IndexChange.collection_id)
         with self._catalog.read() as session:
-            changed = select(IndexChange.collection_id).where(IndexChange.seq > published).distinct()
-            return list(session.scalars(changed))
+            rows = session.execute(newest.join(Collection, Collection.id == IndexChange.collection_id)).all()
+        return [key for key, sequence in rows if GenerationStore(self._root, key).newest_sequence() < sequence]
 
     def publish(self, collection_id: str) -> IndexGeneration | None:
         """Write a new generation with all the catalog's changes and switch to it; None when nothing changed.

@@ -4,11 +4,13 @@ scripted one."""
 import functools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from pathlib import Path
 import httpx
 import hypothesis
 import pytest
+import sqlalchemy
 
 from folio.catalog import Catalog
 from folio.settings import Settings, load_settings
@@ -183,6 +186,67 @@ def wait_until(
         over = time.monotonic() > deadline or process.poll() is not None
         assert not over, log.read_text(encoding="utf-8", errors="replace")[-3000:]
         time.sleep(0.2)
+
+
+@contextmanager
+def running_server(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
+    """A server process that listens on a port of loopback, for as long as the block runs."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            wait_until(lambda: _listens(port), process, log, 60)
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown; Redis ends as well
+            process.wait(60)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Redis server of the tests' own."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed (Debian: apt install redis-server)")
+    folder, port = tmp_path_factory.mktemp("redis"), free_port()
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    with running_server(command, port, folder / "redis.log"):
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A real PostgreSQL server of the tests' own, in a temporary folder; the URL of its first database."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
+    programs, as_user = found[-1].parent, []
+    with tempfile.TemporaryDirectory(prefix="folio-postgres-") as name:
+        if os.getuid() == 0:  # which PostgreSQL refuses to run as
+            as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=INT"]
+            shutil.chown(name, "postgres", "postgres")
+        data, port = f"{name}/data", free_port()
+        made = [*as_user, str(programs / "initdb"), "-D", data, "-U", "folio", "-A", "trust", "-E", "UTF8", "--no-sync"]
+        subprocess.run([*made, "--locale=C.UTF-8"], check=True, capture_output=True, cwd="/")
+        options = {"listen_addresses": "127.0.0.1", "fsync": "off", "unix_socket_directories": name}
+        command = [*as_user, str(programs / "postgres"), "-D", data, "-p", str(port)]
+        command += [f"--{key}={value}" for key, value in options.items()]
+        with running_server(command, port, Path(name) / "postgres.log"):
+            yield f"postgresql+psycopg://folio@127.0.0.1:{port}/postgres"
+
+
+@pytest.fixture
+def database_url(postgres_url: str) -> str:
+    """An empty database of its own on the real PostgreSQL."""
+    name = f"folio_{uuid.uuid4().hex}"
+    server = sqlalchemy.create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with server.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    server.dispose()
+    return postgres_url.removesuffix("postgres") + name
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,14 @@
 """What the worker promises: no item is left waiting, unchanged files cost nothing, members follow their archive."""
 
 import io
+import threading
 import zipfile
 
 import pytest
 
 from ingest import reasons
 from ingest.lease import Leases
+from ingest.worker import Worker
 from retrieval.generations import Generations
 from retrieval.search import Searcher
 
@@ -90,3 +92,16 @@ def test_a_deleted_document_is_gone_everywhere_and_the_receipt_says_so(parts, ca
     assert document_id not in {passage.document_id for passage in searcher.search("quixotic zebra")}
     assert Generations(catalog, settings).verify(ingestion._collections.get("default").id) == []
     searcher.close()
+
+
+def test_a_machine_that_did_none_of_the_work_publishes_it_on_its_own_disk(folio, tmp_path):
+    job = folio.ingestion.submit("default", [folio.file("a.txt", "A lighthouse stood on the cliff.")])
+    folio.work(job)
+    elsewhere = folio.settings.model_copy(update={"data_dir": tmp_path / "elsewhere"})
+    generations = Generations(folio.catalog, elsewhere)
+    [behind] = generations.behind()
+    assert folio.generations.behind() == []
+    Worker(folio.catalog, folio.embedder, generations, elsewhere).run(
+        threading.Event(), finished=lambda: not generations.behind()
+    )
+    assert generations.verify(behind) == []
