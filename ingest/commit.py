@@ -11,6 +11,7 @@ from folio.catalog.models import Chunk, Collection, Document, IndexChange, Inges
 from folio.errors import IngestError
 from ingest import reasons
 from ingest.chunking import ChunkSpan
+from ingest.containers import may_hold_files, whole_containers
 from ingest.jobs import settle
 from ingest.lease import Lease, LostLease
 from ingest.leftovers import release
@@ -80,15 +81,18 @@ def _write(
     ]
     session.execute(insert(Chunk), rows)
     session.add(IndexChange(collection_id=lease.collection_id, document_id=document.id, kind="upsert"))
-    replaced |= replace_members(session, lease, new.members)
+    replaced |= replace_members(session, item, lease, new.members, new.reading, is_document=True)
     finish_item(session, item, "done", document.id, _what_happened(document))
     item.chunks_total = item.chunks_done = len(rows)
     item.chunks_reused = new.reused
     return document.id, replaced
 
 
-def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: FileStorage) -> None:
+def commit_container(catalog: Catalog, lease: Lease, members: Members, reading: str, storage: FileStorage) -> None:
     """Close an item that holds no text of its own but files, which become items of its job.
+
+    Args:
+        reading: the fingerprint of how files are read now.
 
     Raises:
         LostLease: the item was cancelled or taken over; nothing was written.
@@ -97,7 +101,7 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members, storage: 
     with catalog.write() as session:
         lock_changes(session, lease.collection_id)  # before the item, as a deletion of the collection does
         item = held_item(session, lease)
-        gone = replace_members(session, lease, members)
+        gone = replace_members(session, item, lease, members, reading, is_document=False)
         said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
         finish_item(session, item, "done", "", said)
     release(catalog, storage, gone)
@@ -113,16 +117,30 @@ def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str) 
         LostLease: the item was cancelled or taken over.
     """
     with catalog.read() as session:  # most files are new, and need not stand in line to be told so
-        if _present(session, lease) is None:
+        if not _is_whole(session, lease, sha256, reading) and _present(session, lease) is None:
             return False
     with catalog.write() as session:
         item = held_item(session, lease)
         document = _present(session, lease)
+        if may_hold_files(lease.title or lease.uri, lease.media_type):
+            if not _is_whole(session, lease, sha256, reading):
+                return False
+            if document is None:
+                finish_item(session, item, "unchanged", "")
+                return True
         if document is None or document.sha256 != sha256 or document.reading != reading:
             return False
         document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
         finish_item(session, item, "unchanged", document.id)
         return True
+
+
+def _is_whole(session: Session, lease: Lease, sha256: str, reading: str) -> bool:
+    """Whether the item is a container that the collection has with all that it holds."""
+    if not may_hold_files(lease.title or lease.uri, lease.media_type):
+        return False
+    opened = whole_containers(session, lease.collection_id, {lease.uri: sha256}, reading).get(lease.uri)
+    return opened is not None and opened.came_as(lease.tags, lease.meta, lease.address)
 
 
 def _require_model(session: Session, collection_id: str, fingerprint: str) -> None:

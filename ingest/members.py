@@ -18,6 +18,7 @@ from folio.catalog.models import Document, IndexChange, IngestItem, IngestJob
 from folio.catalog.withdrawal import withdraw_answers
 from folio.errors import IngestError
 from ingest import reasons
+from ingest.containers import may_hold_files, opened_options
 from ingest.lease import Lease
 from ingest.parsed import MAX_EMBEDDED_BYTES, MAX_EMBEDDED_FILES, Embedded
 from ingest.parsers.registry import is_supported, media_type_of
@@ -64,8 +65,16 @@ def store_members(lease: Lease, embedded: Sequence[Embedded], storage: FileStora
     return Members(tuple(files.values()), skipped=len(embedded) - len(files))
 
 
-def replace_members(session: Session, lease: Lease, members: Members) -> set[str]:
+def replace_members(
+    session: Session, item: IngestItem, lease: Lease, members: Members, reading: str, *, is_document: bool
+) -> set[str]:
     """Add the members to the job as items, and delete the documents of members that are gone.
+
+    What was found inside is noted on `item`, the container's own.
+
+    Args:
+        reading: the fingerprint of how files are read now.
+        is_document: whether the container has text of its own.
 
     Returns:
         SHA-256 of the files of the deleted documents.
@@ -75,6 +84,10 @@ def replace_members(session: Session, lease: Lease, members: Members) -> set[str
     """
     if members.files:
         _add_items(session, lease, members)
+    if members.files or may_hold_files(lease.title or lease.uri, lease.media_type):
+        begin = len(f"{lease.uri}{INSIDE}")
+        found = {file.uri[begin:2000]: file.sha256 for file in members.files}
+        item.options = {**item.options, **opened_options(reading, found, is_document=is_document)}
     return _delete_vanished(session, lease, {file.uri for file in members.files})
 
 

@@ -118,7 +118,7 @@ class ItemProcessor:
             members = store_members(lease, parsed.embedded, self._storage)
             if parsed.embedded and not parsed.text.strip():
                 with self._writing:
-                    commit_container(self._catalog, lease, members, self._storage)
+                    commit_container(self._catalog, lease, members, self._reading, self._storage)
                 return
             parsed = replace(parsed, embedded=())
             progress.stage("chunking")

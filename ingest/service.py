@@ -27,7 +27,15 @@ from ingest.parsers.registry import media_type_of
 from ingest.queue import ItemQueue
 from ingest.reading import reading_fingerprint
 from ingest.site import Site
-from ingest.sources import FoundFile, collect_paths, is_url, refuse_missing, refuse_unreadable
+from ingest.sources import (
+    FoundFile,
+    LeftOut,
+    collect_paths,
+    ignore_left_out,
+    is_url,
+    refuse_missing,
+    refuse_unreadable,
+)
 from ingest.storage import FileStorage, hash_file
 from ingest.submission import require_files, write_job
 from ingest.views import IncomingFile, ItemPage, JobView, StoredFile
@@ -122,6 +130,7 @@ class Ingestion:
         store: bool = True,
         on_missing: Callable[[str], None] = refuse_missing,
         on_unreadable: Callable[[Path], None] = refuse_unreadable,
+        on_left_out: Callable[[LeftOut], None] = ignore_left_out,
     ) -> list[IncomingFile]:
         """The files below `paths`; URLs are fetched by the worker. A file that vanishes meanwhile is passed over.
 
@@ -129,12 +138,14 @@ class Ingestion:
             store: keep the bytes, as a job needs them; False only looks, and writes nothing.
             on_missing: what to do about a path that is not there.
             on_unreadable: what to do about a file or folder that may not be read.
+            on_left_out: what to do about what lies in a folder and is not taken.
 
         Raises:
             InvalidRequest: a path is not there or may not be read, and nothing else was given to do about it.
         """
         files = [self._url_file(path) for path in paths if is_url(path)]
-        found = collect_paths([path for path in paths if not is_url(path)], on_missing, on_unreadable)
+        named = [path for path in paths if not is_url(path)]
+        found = collect_paths(named, on_missing, on_unreadable, on_left_out)
         limit = self._settings.max_file_mib * 2**20
         with self._storage.batch() as batch:
             for each in found:  # one that is too large is taken nevertheless, so that its job can say so

@@ -1,8 +1,9 @@
 """From what a user names (files, folders, globs) to the files to ingest."""
 
 import glob
+import mimetypes
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,25 @@ class FoundFile:
     modified_at: datetime
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """What was found in a folder or by a pattern and is not taken; `kind` is one of `LEFT_OUT_KINDS`."""
+
+    path: Path
+    kind: str
+
+
+LEFT_OUT_KINDS = {  # and how several are called
+    "image": "images",
+    "hidden file": "hidden files",
+    "hidden folder": "hidden folders",
+    "linked folder": "linked folders",
+    "broken link": "broken links",
+    "pipe, socket or device": "pipes, sockets or devices",
+    "file of another kind": "files of other kinds",
+}
+
+
 def is_url(source: str) -> bool:
     """Whether a source is a web address, or a site written as `ingest.site` writes it."""
     return source.lower().startswith(("http://", "https://", "crawl:", "sitemap:"))
@@ -52,35 +72,43 @@ def refuse_unreadable(path: Path) -> None:
     raise InvalidRequest(f"{path} can't be read. Check its permissions and those of the folders above it.")
 
 
+def ignore_left_out(left_out: LeftOut) -> None:
+    """Pass over what is not taken."""
+
+
 def collect_paths(
     sources: Sequence[str],
     on_missing: Callable[[str], None] = refuse_missing,
     on_unreadable: Callable[[Path], None] = refuse_unreadable,
+    on_left_out: Callable[[LeftOut], None] = ignore_left_out,
 ) -> Iterator[FoundFile]:
     """The files that `sources` name, each once, in a stable order.
 
     A file named directly is taken whatever its kind, so that its job can say why it is not readable; in a folder,
-    hidden files and files of no known kind are passed over, and those that vanish while it is looked through.
+    hidden files and files of no known kind are left out, and those that vanish while it is looked through passed over.
+    A link is a file in its own place, unless the file that it leads to is taken too.
 
     Args:
         on_missing: what to do about a source that is not there.
         on_unreadable: what to do about a file or folder that may not be read.
+        on_left_out: what to do about what is not taken.
 
     Raises:
-        InvalidRequest: a path is not there or may not be read, and nothing else was given to do about it.
+        InvalidRequest: a path is not there or may not be read, and nothing else was given to do about it; or it is
+            neither a file nor a folder.
     """
     seen: set[Path] = set()
     for source in sources:
         named = Path(source).expanduser()
         try:
-            paths = _expand(named, on_unreadable)
+            paths = _expand(named, on_unreadable, on_left_out)
         except PermissionError:  # of a folder above it
             on_unreadable(named)
             continue
         if paths is None:
             on_missing(source)
             continue
-        for path in paths:
+        for path in sorted(paths, key=Path.is_symlink):  # a link after what it leads to
             resolved = path.resolve()
             if resolved in seen:
                 continue
@@ -95,9 +123,15 @@ def collect_paths(
                 continue
             seen.add(resolved)
             modified = datetime.fromtimestamp(stat.st_mtime, UTC)
-            uri = resolved.as_uri()
+            place = place_of(path)
+            uri = place.as_uri()
             address = address_below(named, path) if named in path.parents else shown_address(uri)
-            yield FoundFile(source, path == named, resolved, uri, address, stat.st_size, modified)
+            yield FoundFile(source, path == named, place, uri, address, stat.st_size, modified)
+
+
+def place_of(path: Path) -> Path:
+    """Where a file is, whichever way leads there; a linked file is where its link is."""
+    return path.parent.resolve() / path.name
 
 
 def disk_of(source: str) -> int:
@@ -120,22 +154,43 @@ def is_away(path: Path, *, is_file: bool) -> bool:
         return True
 
 
-def _expand(path: Path, on_unreadable: Callable[[Path], None]) -> list[Path] | None:
+def _expand(
+    path: Path, on_unreadable: Callable[[Path], None], on_left_out: Callable[[LeftOut], None]
+) -> list[Path] | None:
     """The files that a path names, which may be a pattern; None where there is nothing."""
     if path.is_file():
         return [path]
     if path.is_dir():
-        return sorted(
-            found
-            for found in _walk(path, on_unreadable)
-            if not any(part.startswith(".") for part in found.relative_to(path).parts) and is_supported(found.name)
-        )
+        return sorted(_readable(_walk(path, on_unreadable, on_left_out), on_left_out))
+    if path.exists():
+        raise InvalidRequest(f"{path} is neither a file nor a folder, and can't be read as one. Leave it out.")
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
+    for match in matches:
+        if not match.is_file() and not match.is_dir():
+            on_left_out(LeftOut(match, _special(match)))
     return [match for match in matches if match.is_file()] or None
 
 
-def _walk(folder: Path, on_unreadable: Callable[[Path], None]) -> Iterator[Path]:
-    """Every file below a folder; folders in it that vanish meanwhile are passed over."""
+def _readable(paths: Iterable[Path], on_left_out: Callable[[LeftOut], None]) -> Iterator[Path]:
+    """Those of the files of a folder that are not hidden and of a kind that is read."""
+    for path in paths:
+        if path.name.startswith("."):
+            on_left_out(LeftOut(path, "hidden file"))
+        elif is_supported(path.name):
+            yield path
+        else:
+            is_image = (mimetypes.guess_type(path.name)[0] or "").startswith("image/")
+            on_left_out(LeftOut(path, "image" if is_image else "file of another kind"))
+
+
+def _special(path: Path) -> str:
+    return "broken link" if path.is_symlink() and not path.exists() else "pipe, socket or device"
+
+
+def _walk(
+    folder: Path, on_unreadable: Callable[[Path], None], on_left_out: Callable[[LeftOut], None]
+) -> Iterator[Path]:
+    """Every file below a folder; hidden and linked folders are left out, those that vanish meanwhile passed over."""
 
     def closed(error: OSError) -> None:
         if isinstance(error, PermissionError):
@@ -143,11 +198,18 @@ def _walk(folder: Path, on_unreadable: Callable[[Path], None]) -> Iterator[Path]
         elif not isinstance(error, FileNotFoundError | NotADirectoryError):
             raise error
 
-    for parent, _, names in os.walk(folder, onerror=closed):
+    for parent, folders, names in os.walk(folder, onerror=closed):
+        for name in list(folders):
+            is_hidden = name.startswith(".")
+            if is_hidden or Path(parent, name).is_symlink():
+                folders.remove(name)  # so that it is not walked
+                on_left_out(LeftOut(Path(parent, name), "hidden folder" if is_hidden else "linked folder"))
         for name in names:
             path = Path(parent, name)
             try:
                 if path.is_file():
                     yield path
+                elif path.is_symlink() or path.exists():  # else it vanished
+                    on_left_out(LeftOut(path, _special(path)))
             except PermissionError:  # a link into a closed folder
                 on_unreadable(path)

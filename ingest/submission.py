@@ -7,8 +7,10 @@ from typing import Any
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
+from folio.addresses import INSIDE
 from folio.catalog.models import Document, IngestItem, IngestJob, new_id, now
 from folio.errors import Conflict
+from ingest.containers import may_hold_files, whole_containers
 from ingest.jobs import UNFINISHED
 from ingest.storage import FileStorage
 from ingest.views import IncomingFile
@@ -45,15 +47,22 @@ def write_job(session: Session, job: IngestJob, files: Sequence[IncomingFile], r
     session.add(job)
     session.flush()
     known = _documents(session, job.collection_id, files)
-    changing = _uris_at_work(session, job.collection_id) if known else set()
+    whole = _whole_containers(session, job.collection_id, files, reading)
+    changing = _uris_at_work(session, job.collection_id) if known or whole else set()
     at = now()
     rows = []
     for ordinal, file in enumerate(files):
         row = _row(job.id, ordinal, file)
         document = known.get(row["uri"])
-        if document is not None and row["uri"] not in changing and _is_unchanged(file, document, reading):
-            _describe_anew(session, document, file)
-            row |= {"state": "unchanged", "document_id": document.id, "finished_at": at}
+        if may_hold_files(file.title, file.media_type):
+            is_same = row["uri"] in whole
+        else:
+            is_same = document is not None and _is_unchanged(file, document, reading)
+        if is_same and row["uri"] not in changing:
+            if document is not None:
+                _describe_anew(session, document, file)
+            document_id = document.id if document is not None else ""
+            row |= {"state": "unchanged", "document_id": document_id, "finished_at": at}
         changing.add(row["uri"])  # the same uri again in this job is a newer version
         rows.append(row)
     session.execute(insert(IngestItem), rows)
@@ -76,6 +85,20 @@ def require_files(storage: FileStorage, files: Sequence[IncomingFile]) -> None:
 
 def _is_unchanged(file: IncomingFile, document: _Known, reading: str) -> bool:
     return bool(file.sha256) and file.sha256 == document.sha256 and document.reading == reading
+
+
+def _whole_containers(session: Session, collection_id: str, files: Sequence[IncomingFile], reading: str) -> set[str]:
+    """Uris of the containers that came again as they were, with all that they hold still there."""
+    containers = {file.uri: file for file in files if may_hold_files(file.title, file.media_type)}
+    if not containers:
+        return set()
+    wanted = {uri: file.sha256 for uri, file in containers.items()}
+    whole = whole_containers(session, collection_id, wanted, reading)
+    return {
+        uri
+        for uri, opened in whole.items()
+        if opened.came_as(containers[uri].tags, containers[uri].meta, containers[uri].shown[:2000])
+    }
 
 
 def _describe_anew(session: Session, document: _Known, file: IncomingFile) -> None:
@@ -101,12 +124,14 @@ def _documents(session: Session, collection_id: str, files: Sequence[IncomingFil
 
 
 def _uris_at_work(session: Session, collection_id: str) -> set[str]:
+    """Uris of the files that are being changed, and of the containers that those lie in."""
     query = (
         select(IngestItem.uri)
         .join(IngestJob)
         .where(IngestItem.state.in_(UNFINISHED), IngestJob.collection_id == collection_id)
     )
-    return set(session.scalars(query))
+    at_work = [uri.split(INSIDE) for uri in session.scalars(query)]
+    return {INSIDE.join(parts[:depth]) for parts in at_work for depth in range(1, len(parts) + 1)}
 
 
 def _row(job_id: str, ordinal: int, file: IncomingFile) -> dict[str, Any]:

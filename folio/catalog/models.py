@@ -212,6 +212,7 @@ class IngestItem(Base):
         Index("ix_ingest_items_job_state", "job_id", "state", "ordinal"),
         Index("ix_ingest_items_state", "state"),
         Index("ix_ingest_items_document", "document_id"),
+        Index("ix_ingest_items_sha256", "sha256"),
     )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)

@@ -1,10 +1,9 @@
-"""`folio ingest`: add files, folders, globs and URLs to a collection, with a true progress bar."""
+"""`folio ingest`: add files, folders, globs and URLs to a collection, once or again and again."""
 
-import sys
-import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,35 @@ import click
 from folio.errors import IngestError, InvalidRequest, NotFound
 
 if TYPE_CHECKING:
+    from folio.cli.ingest_words import Deletion
     from folio.services import Services
-    from ingest.views import JobView
+    from ingest.comparison import Compared, Comparison
+    from ingest.sources import LeftOut
+    from ingest.views import IncomingFile, JobView
 
-POLL_S = 0.3
 WATCH_S = 5.0
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What the command was asked to do."""
+
+    sources: tuple[str, ...]
+    collection: str
+    dry_run: bool
+    delete_missing: bool
+    watch: bool
+    as_json: bool
+
+
+@dataclass
+class _Look:
+    """What one look at the sources found."""
+
+    files: list["IncomingFile"] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    closed: list[Path] = field(default_factory=list)
+    left_out: list["LeftOut"] = field(default_factory=list)
 
 
 @click.command("ingest")
@@ -33,104 +56,122 @@ WATCH_S = 5.0
 )
 @click.option("--sitemap", is_flag=True, help="Of addresses: the pages that the site's map names.")
 @click.option("--max-pages", type=int, default=200, show_default=True, help="Pages taken of one site at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print the finished job as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the finished job, or what would be done, as JSON.")
 def ingest(
-    sources: tuple[str, ...],
-    collection: str,
-    dry_run: bool,
-    delete_missing: bool,
-    watch: bool,
-    crawl: int | None,
-    sitemap: bool,
-    max_pages: int,
-    as_json: bool,
-) -> None:
+    sources: tuple[str, ...], collection: str, dry_run: bool, delete_missing: bool, watch: bool, crawl: int | None,
+    sitemap: bool, max_pages: int, as_json: bool,
+) -> None:  # fmt: skip
     """Add SOURCES (files, folders, globs, http addresses) to a collection; unchanged files cost nothing."""
-    from folio.cli.context import echo_json, services
-    from ingest.comparison import compare
-    from ingest.sources import disk_of, is_url, refuse_missing
+    from folio.cli.context import services
 
     if crawl is not None or sitemap:
         sources = _as_sites(sources, None if sitemap else crawl, max_pages)
-    parts = services()
-    tried: dict[str, str] = {}  # by uri, so that watching does not try a failed file or an address again and again
-    disks: dict[str, int] = {}  # that each path was on when it was last there
-    notices = _Notices()
+    wanted = _Wanted(sources, collection, dry_run, delete_missing, watch, as_json)
+    rounds = _Rounds(services(), wanted)
     while True:
-        gone: list[str] = []
-        closed: list[Path] = []
-        files = parts.ingestion.collect(
-            sources,
-            store=not dry_run,
-            on_missing=gone.append if disks else refuse_missing,
-            on_unreadable=closed.append,
-        )
-        there = {source for source in sources if source not in gone and Path(source).expanduser() not in closed}
-        disks |= {source: disk_of(source) for source in there if not is_url(source)}
-        away = [source for source in gone if disk_of(source) != disks.get(source)]
-        plan = compare(parts.catalog, collection, files, sources, away=away)
-        notices.show(
-            [f"{source} is not there any more; watching goes on, and takes it when it is back." for source in gone],
-            [f"{path} can't be read and was left out. Check its permissions." for path in closed],
-            _withheld(plan.withheld) if delete_missing or dry_run else [],
-        )
-        if dry_run:
-            if as_json:
-                echo_json(plan.counts)
-            else:
-                click.echo(", ".join(f"{count} {name}" for name, count in plan.counts.items()))
-            return
-        fresh = [file for file in files if tried.get(file.uri) != file.sha256]
-        tried = {file.uri: file.sha256 for file in files}
-        is_due = not watch or {file.uri for file in fresh} & {*plan.new, *plan.changed}
-        job = parts.ingestion.submit(collection, fresh, source=" ".join(sources)) if fresh and is_due else None
-        if delete_missing:  # after the submission, which keeps the bytes of a file that only got another name
-            _delete(parts, plan.missing)
-        if job is not None:
-            job = _work(parts, job)
-            if as_json:
-                echo_json(job)
-            else:
-                _report(job)
-        if not watch:
+        rounds.go()
+        if not watch or dry_run:
             break
         time.sleep(WATCH_S)
-    _end(job, closed)
+    if not dry_run:
+        rounds.end()
 
 
-def _end(job: "JobView | None", closed: Sequence[Path]) -> None:
-    """Raise what the command ends with, unless all went in."""
-    if closed:
-        raise IngestError("files_failed", f"{len(closed)} files or folders could not be read; the rest are searchable.")
-    if job is None:
-        raise InvalidRequest("There is nothing to ingest. Name at least one file.")
-    if job.files.failed:
-        raise IngestError(
-            "files_failed", f"{job.files.failed} of {job.files.total} files failed; the rest are searchable."
+class _Rounds:
+    """Looks at the sources, and does with what is found as was asked; each call of `go` is a round."""
+
+    def __init__(self, parts: "Services", wanted: _Wanted) -> None:
+        from folio.cli.ingest_words import Notices
+
+        self._parts = parts
+        self._wanted = wanted
+        self._notices = Notices()
+        # By uri, so that watching does not try a failed file or an address again and again.
+        self._tried: dict[str, str] = {}
+        self._disks: dict[str, int] = {}  # that each path was on when it was last there
+        self._job: JobView | None = None
+        self._deletions: list[Deletion] = []
+        self._closed: list[Path] = []
+
+    def go(self) -> None:
+        """One look, and what follows from it."""
+        from folio.cli import ingest_words as words
+
+        look = self._look()
+        plan = self._compare(look)
+        wanted = self._wanted
+        self._notices.show(
+            words.gone(look.gone),
+            words.closed(look.closed),
+            words.withheld(plan.withheld) if wanted.delete_missing or wanted.dry_run else [],
         )
+        if wanted.dry_run:
+            words.say_plan(plan, look.left_out, delete_missing=wanted.delete_missing, as_json=wanted.as_json)
+        else:
+            self._carry_out(look, plan)
+        self._notices.show_last(words.left_out(look.left_out))
 
+    def end(self) -> None:
+        """Raise what the command ends with, unless all went in."""
+        if self._closed:
+            raise IngestError(
+                "files_failed", f"{len(self._closed)} files or folders could not be read; the rest are searchable."
+            )
+        if self._job is None:
+            if self._deletions:
+                return
+            raise InvalidRequest("There is nothing to ingest. Name at least one file.")
+        files = self._job.files
+        if files.failed:
+            raise IngestError("files_failed", f"{files.failed} of {files.total} files failed; the rest are searchable.")
 
-class _Notices:
-    """Says on stderr what is the matter, each thing once for as long as it lasts."""
+    def _look(self) -> _Look:
+        from ingest.sources import disk_of, is_url, refuse_missing
 
-    def __init__(self) -> None:
-        self._standing: set[str] = set()
+        look = _Look()
+        sources = self._wanted.sources
+        look.files = self._parts.ingestion.collect(
+            sources,
+            store=not self._wanted.dry_run,
+            on_missing=look.gone.append if self._disks else refuse_missing,
+            on_unreadable=look.closed.append,
+            on_left_out=look.left_out.append,
+        )
+        there = {
+            source for source in sources if source not in look.gone and Path(source).expanduser() not in look.closed
+        }
+        self._disks |= {source: disk_of(source) for source in there if not is_url(source)}
+        self._closed = look.closed
+        return look
 
-    def show(self, *notices: Iterable[str]) -> None:
-        """Say those that are new, and forget those that are over."""
-        now = [notice for each in notices for notice in each]
-        for notice in now:
-            if notice not in self._standing:
-                click.echo(notice, err=True)
-        self._standing = set(now)
+    def _compare(self, look: _Look) -> "Comparison":
+        from ingest.comparison import compare
+        from ingest.reading import reading_fingerprint
+        from ingest.sources import disk_of
 
+        away = [source for source in look.gone if disk_of(source) != self._disks.get(source)]
+        reading = reading_fingerprint(self._parts.settings)
+        wanted = self._wanted
+        return compare(self._parts.catalog, wanted.collection, look.files, wanted.sources, reading=reading, away=away)
 
-def _withheld(documents: dict[str, int]) -> list[str]:
-    return [
-        f"{source} is gone or empty as a whole, as on a disk that is not mounted. Its {count} documents are kept; "
-        "if it is meant to be gone, delete them with `folio documents delete`."
-        for source, count in documents.items()
-    ]
+    def _carry_out(self, look: _Look, plan: "Comparison") -> None:
+        from folio.cli import ingest_words as words
+        from folio.cli.ingest_work import work
+
+        wanted = self._wanted
+        fresh = [file for file in look.files if self._tried.get(file.uri) != file.sha256]
+        self._tried = {file.uri: file.sha256 for file in look.files}
+        due = {entry.uri for entries in (plan.new, plan.changed, plan.failed_before) for entry in entries}
+        is_due = fresh and (not wanted.watch or not due.isdisjoint(file.uri for file in fresh))
+        source = " ".join(wanted.sources)
+        job = self._parts.ingestion.submit(wanted.collection, fresh, source=source) if is_due else None
+        # Deleted after the submission, which keeps the bytes of a file that only got another name.
+        deletions = _delete(self._parts, plan.missing) if wanted.delete_missing else []
+        if job is not None:
+            job = work(self._parts, job)
+        words.say_done(job, deletions, look.left_out, as_json=wanted.as_json)
+        self._job = job
+        self._deletions += deletions
 
 
 def _as_sites(sources: tuple[str, ...], depth: int | None, max_pages: int) -> tuple[str, ...]:
@@ -145,52 +186,11 @@ def _as_sites(sources: tuple[str, ...], depth: int | None, max_pages: int) -> tu
     )
 
 
-def _delete(parts: "Services", document_ids: list[str]) -> None:
-    for document_id in document_ids:
+def _delete(parts: "Services", missing: Sequence["Compared"]) -> list["Deletion"]:
+    from folio.cli.ingest_words import Deletion
+
+    deletions = []
+    for entry in missing:
         with suppress(NotFound):  # somebody else deleted it just now
-            parts.documents.delete(document_id)
-
-
-def _work(parts: "Services", job: "JobView") -> "JobView":
-    """Follow a job to its end; without a running worker, this process works itself."""
-    from ingest.worker import Worker, worker_lock, worker_runs
-
-    if job.is_finished:  # nothing has changed
-        return job
-    if worker_runs(parts.settings):
-        return _follow(parts, job.id)
-    stop = threading.Event()
-    with worker_lock(parts.settings):
-        worker = Worker(parts.catalog, parts.embedder, parts.generations, parts.settings)
-        thread = threading.Thread(target=worker.run, args=(stop,), name="worker")
-        thread.start()
-        try:
-            return _follow(parts, job.id)
-        finally:
-            stop.set()
-            thread.join()
-
-
-def _follow(parts: "Services", job_id: str) -> "JobView":
-    from tqdm import tqdm
-
-    job = parts.ingestion.job(job_id)
-    with tqdm(total=job.files.total, unit="file", file=sys.stderr, mininterval=0.5) as bar:
-        while True:
-            job = parts.ingestion.job(job_id)
-            bar.update(job.files.finished - bar.n)
-            rate = f", {job.rate_chunks_per_s}/s" if job.rate_chunks_per_s else ""
-            bar.set_postfix_str(f"{job.chunks_done}/{job.chunks_total} chunks{rate}, {job.files.failed} failed")
-            if job.is_finished:
-                return job
-            time.sleep(POLL_S)
-
-
-def _report(job: "JobView") -> None:
-    for item in job.items:
-        if item.state == "failed":
-            click.echo(f"failed ({item.reason_code}) {item.catalog_uri}: {item.reason}", err=True)
-    counts = job.files
-    click.echo(
-        f"{counts.done} added, {counts.unchanged} unchanged, {counts.failed} failed; searchable now. Job {job.id}"
-    )
+            deletions.append(Deletion(entry, parts.documents.delete(entry.document_id)))
+    return deletions

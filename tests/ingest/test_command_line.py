@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from folio.cli import context
+from folio.cli import context, ingest_work
 from folio.cli import ingest as command
 from folio.cli.documents import documents
 from folio.cli.jobs import jobs
@@ -29,7 +29,7 @@ def run(folio, monkeypatch):
 
         monkeypatch.setattr(context, "services", lambda: folio)
         monkeypatch.setattr(command, "WATCH_S", 5.0)
-        monkeypatch.setattr(command, "POLL_S", 0.05)
+        monkeypatch.setattr(ingest_work, "POLL_S", 0.05)
         real_sleep = command.time.sleep
         monkeypatch.setattr(
             command.time, "sleep", lambda seconds: pause(seconds) if seconds == command.WATCH_S else real_sleep(seconds)
@@ -78,7 +78,7 @@ def test_lists_on_the_servers_own_command_line_name_the_whole_place(folio, run, 
 def test_a_dry_run_counts_and_writes_nothing(folio, run, tmp_path):
     (tmp_path / "a.txt").write_text("One.", encoding="utf-8")
     result = run(str(tmp_path / "a.txt"), "--dry-run")
-    assert result.output == "1 new, 0 changed, 0 unchanged, 0 missing\n"
+    assert result.output == "add: a.txt\n1 new, 0 changed, 0 unchanged, 0 failed before, 0 missing\n"
     assert folio.ingestion.jobs() == []
     assert not folio.settings.files_dir.exists()
 

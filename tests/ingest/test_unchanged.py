@@ -69,7 +69,7 @@ def test_twins_are_embedded_once(folio, tmp_path):
 
 def test_looking_only_writes_nothing(folio, folder):
     files = folio.ingestion.collect([str(folder)], store=False)
-    assert compare(folio.catalog, "default", files, [str(folder)]).counts["new"] == 6
+    assert compare(folio.catalog, "default", files, [str(folder)], reading="").counts["new"] == 6
     assert list(folio.storage.everything()) == []
     assert folio.ingestion.jobs() == []
 

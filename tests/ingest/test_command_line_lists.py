@@ -1,0 +1,164 @@
+"""`folio ingest` names what it does: each file and document of a dry run, each deletion, and what it leaves out."""
+
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from folio.cli import context, ingest_work
+from folio.cli import ingest as command
+from folio.errors import InvalidRequest
+
+
+@pytest.fixture
+def run(folio, monkeypatch):
+    monkeypatch.setattr(context, "services", lambda: folio)
+    monkeypatch.setattr(ingest_work, "POLL_S", 0.05)
+    return lambda *arguments: CliRunner().invoke(command.ingest, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("stays", "changes", "goes"):
+        write(folder / f"{name}.txt", f"The {name} lamp.")
+    return folder
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+
+
+def titles(folio):
+    return {item.title for item in folio.documents.list("default").items}
+
+
+@pytest.fixture
+def changed(folder, run):
+    """The folder, ingested and then changed in every way."""
+    (folder / "bad.pdf").write_bytes(b"not a PDF")
+    run(folder)
+    write(folder / "changes.txt", "Another lamp.")
+    write(folder / "comes.txt", "A new lamp.")
+    (folder / "goes.txt").unlink()
+    return folder
+
+
+def test_a_dry_run_names_each_file_and_what_would_happen(folio, changed, run):
+    counts = "1 new, 1 changed, 1 unchanged, 1 failed before, 1 missing"
+    lines = ["add: in/comes.txt", "replace: in/changes.txt", "try again, failed before (corrupt): in/bad.pdf", counts]
+    kept = run(changed, "--dry-run").stdout.splitlines()
+    assert kept == [*lines[:2], "file is gone, kept: in/goes.txt", *lines[2:]]
+    deleted = run(changed, "--dry-run", "--delete-missing").stdout.splitlines()
+    assert deleted == [*lines[:2], "delete: in/goes.txt", *lines[2:]]
+    assert titles(folio) == {"stays", "changes", "goes"}
+
+
+def test_a_dry_run_has_lists_and_counts_as_json(changed, run):
+    said = json.loads(run(changed, "--dry-run", "--delete-missing", "--json").stdout)
+    names = ("new", "changed", "unchanged", "failed_before", "missing")
+    assert said["counts"] == {**dict.fromkeys(names, 1), "left_out": 0}
+    shown = {name: [entry["address"] for entry in said[name]] for name in names}
+    assert shown["missing"] == ["file:in/goes.txt"]
+    assert shown["new"] == ["file:in/comes.txt"]
+    assert said["failed_before"][0]["reason_code"] == "corrupt"
+
+
+def test_a_file_that_failed_is_tried_again_by_a_real_run_and_forgotten_when_its_bytes_change(folder, run):
+    bad = folder / "bad.pdf"
+    bad.write_bytes(b"not a PDF")
+    assert "failed (corrupt)" in run(folder).stderr
+    assert "failed (corrupt)" in run(folder).stderr
+    bad.write_bytes(b"not a PDF either")
+    assert "add: in/bad.pdf" in run(folder, "--dry-run").stdout
+
+
+def test_each_deleted_document_is_named_with_its_receipt(folio, changed, run):
+    [gone] = [item for item in folio.documents.list("default").items if item.title == "goes"]
+    result = run(changed, "--delete-missing")
+    assert f"deleted: in/goes.txt (document {gone.id})" in result.stdout
+    assert "1 unchanged, 1 failed, 1 deleted; searchable now." in result.stdout
+    assert titles(folio) == {"stays", "changes", "comes"}
+
+
+def test_deletions_are_in_the_json_with_their_receipts(folder, run):
+    run(folder)
+    (folder / "goes.txt").unlink()
+    said = json.loads(run(folder, "--delete-missing", "--json").stdout)
+    assert said["files"]["unchanged"] == 2
+    [deleted] = said["deleted"]
+    assert deleted["address"] == "file:in/goes.txt"
+    assert deleted["receipt"]["verified"]
+
+
+@pytest.fixture
+def littered(folder):
+    for name in ("one.png", "two.jpg", ".hidden.txt", "program.exe"):
+        (folder / name).write_bytes(b"\x00")
+    os.mkfifo(folder / "pipe.txt")
+    (folder / "dangling.txt").symlink_to(folder / "nowhere.txt")
+    (folder / ".git").mkdir()
+    write(folder / ".git" / "config.txt", "Not for readers.")
+    (folder / "linked").symlink_to(folder / ".git")
+    return folder
+
+
+LITTER = {
+    "image": 2, "hidden file": 1, "hidden folder": 1, "linked folder": 1, "broken link": 1,
+    "pipe, socket or device": 1, "file of another kind": 1,
+}  # fmt: skip
+
+
+def test_what_is_left_out_of_a_folder_is_counted_by_kind(folio, littered, run):
+    result = run(littered)
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("Left out: 2 images, ")
+    for kind in set(LITTER) - {"image"}:
+        assert f"1 {kind}" in last
+    assert titles(folio) == {"stays", "changes", "goes"}
+    assert json.loads(run(littered, "--json").stdout)["left_out"] == LITTER
+
+
+def test_a_dry_run_lists_what_is_left_out(littered, run):
+    said = run(littered, "--dry-run").stdout
+    assert f"leave out (image): {littered / 'one.png'}" in said
+    assert f"leave out (pipe, socket or device): {littered / 'pipe.txt'}" in said
+    kinds = [each["kind"] for each in json.loads(run(littered, "--dry-run", "--json").stdout)["left_out"]]
+    assert {kind: kinds.count(kind) for kind in kinds} == LITTER
+
+
+def test_what_is_named_and_can_not_be_read_is_refused_with_a_reason(littered, run):
+    pipe = run(littered / "pipe.txt")
+    assert isinstance(pipe.exception, InvalidRequest)
+    assert "neither a file nor a folder" in pipe.exception.message
+    assert "failed (unsupported)" in run(littered / "one.png").stderr
+
+
+def test_a_linked_file_goes_with_its_link(folio, folder, run, tmp_path):
+    target, link = tmp_path / "elsewhere.txt", folder / "link.txt"
+    write(target, "A lamp behind a link.")
+    link.symlink_to(target)
+    run(folder)
+    assert "link" in titles(folio)
+    link.unlink()
+    assert "deleted: in/link.txt" in run(folder, "--delete-missing").stdout
+    assert titles(folio) == {"stays", "changes", "goes"}
+    assert target.exists()
+
+
+def test_a_link_whose_file_is_gone_keeps_its_document(folio, folder, run, tmp_path):
+    target = tmp_path / "elsewhere.txt"
+    write(target, "A lamp behind a link.")
+    (folder / "link.txt").symlink_to(target)
+    run(folder)
+    target.unlink()
+    assert "1 broken link" in run(folder, "--delete-missing").stderr
+    assert "link" in titles(folio)
+
+
+def test_a_link_beside_the_file_it_leads_to_is_no_second_document(folio, folder, run):
+    (folder / "a-link.txt").symlink_to(folder / "stays.txt")
+    run(folder)
+    assert titles(folio) == {"stays", "changes", "goes"}
