@@ -5,13 +5,14 @@ Catalog, search, conversations, receipts and feedback are real; documents, jobs 
 """
 
 import itertools
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -36,6 +37,8 @@ ARGUMENTS = (
 )
 AXE = Path(__file__).parents[1] / "axe" / "axe.min.js"
 PATIENCE_MS = 15_000
+TEXTS = Path(__file__).parents[3] / "web" / "static" / "i18n"
+READERS = [(1280, "en-US"), (390, "zh-CN")]
 
 
 UNCLOSED = "ignore:Exception ignored in. <_io.FileIO name=.*/web/static/:pytest.PytestUnraisableExceptionWarning"
@@ -83,6 +86,38 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+class Say:
+    """The interface's texts in a language, as its file has them; places are filled from keywords."""
+
+    def __init__(self, language: str) -> None:
+        self.english = language.startswith("en")
+        self.texts = json.loads((TEXTS / f"{language[:2]}.json").read_text("utf-8"))
+
+    def __call__(self, key: str, **values: object) -> str:
+        text: str = self.texts[key]
+        return text.format(**values) if values else text
+
+
+class Reader(NamedTuple):
+    """A page as its reader has it, and what its texts say."""
+
+    page: Page
+    say: Say
+
+
+@pytest.fixture(params=READERS, ids=["1280-en", "390-zh"])
+def reader(
+    request: pytest.FixtureRequest, open_page: Callable[..., Page], serious_violations: Callable[[Page], list[str]]
+) -> Iterator[Reader]:
+    """Goes a journey at a desk in English and on a phone in Chinese; where it ends, the page is accessible and fits."""
+    width, language = request.param
+    page = open_page(width, language)
+    yield Reader(page, Say(language))
+    page.emulate_media(reduced_motion="reduce")
+    assert serious_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def _is_fault(message: object) -> bool:

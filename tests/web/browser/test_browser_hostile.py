@@ -66,7 +66,7 @@ def test_a_hostile_key_name_and_audit_line_stay_text(folio, open_page) -> None:
     expect(page.locator("#keys tbody tr")).to_have_count(1)
     assert stays_harmless(page)
     page.goto(f"{folio.url}/audit")
-    expect(page.locator("#lines tbody tr")).to_have_count(2)
+    expect(page.locator("#lines tbody tr").nth(1)).to_be_visible()
     assert stays_harmless(page)
 
 
