@@ -6,6 +6,7 @@ Each machine is a data folder of its own; the stored files are one folder that a
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,11 +21,15 @@ from alembic.migration import MigrationContext
 from sqlalchemy import select
 
 from folio.catalog import Catalog
+from folio.catalog.locks import Turn, wait_turn
 from folio.catalog.migrate import MIGRATIONS
 from folio.catalog.models import Base, Chunk, Document, IngestItem
 from folio.services import Services, build_services
 from folio.settings import load_settings
+from ingest.lease import Leases
+from ingest.leftovers import release
 from ingest.reconciliation import differences
+from ingest.storage import FileStorage
 from ingest.views import JobView
 from ingest.worker import worker_runs
 
@@ -195,3 +200,24 @@ def test_migrations_go_up_and_down_on_postgresql_and_give_the_models_schema(post
     catalog.migrate()
     with catalog.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+@pytest.mark.parametrize("turn", list(Turn))
+def test_on_postgresql_items_are_taken_and_files_released_by_turns(postgres_catalog, tmp_path, turn):
+    postgres_catalog.migrate()
+    ended = threading.Event()
+
+    def act() -> None:
+        if turn is Turn.TAKE_ITEM:
+            Leases(postgres_catalog, "two", lease_s=30, attempts=1).take("0" * 32)
+        else:
+            release(postgres_catalog, FileStorage(tmp_path), ["0" * 64])
+        ended.set()
+
+    other = threading.Thread(target=act)
+    with postgres_catalog.write() as session:
+        wait_turn(session, turn)
+        other.start()
+        assert not ended.wait(0.5)
+    other.join(20)
+    assert ended.is_set()

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from folio.errors import ConfigurationError
 from ingest.queue import ItemQueue
 
 
@@ -32,3 +33,16 @@ def test_what_one_process_puts_another_one_gets(queue_settings):
     consumer.stop(graceful=True)
     assert sorted(got) == ["a", "b", "c"]
     assert receiver.is_empty
+
+
+def test_a_redis_that_is_away_loses_nothing_and_is_said(settings, capsys):
+    queue = ItemQueue(settings.model_copy(update={"queue_url": "redis://127.0.0.1:1/0"}))
+    queue.put(["a"])
+    assert "queue can't be reached" in capsys.readouterr().out
+    assert queue.is_empty
+    queue.close()
+
+
+def test_a_queue_url_that_cannot_be_understood_says_what_to_give(settings):
+    with pytest.raises(ConfigurationError, match="FOLIO_QUEUE_URL"):
+        ItemQueue(settings.model_copy(update={"queue_url": "nonsense"}))
