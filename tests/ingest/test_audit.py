@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from folio import cli
 from folio.actor import acting_as, system_user
 from folio.audit import AuditLog
-from folio.cli import collections, context
+from folio.cli import collections, context, ingest_work
 from folio.cli import ingest as ingest_command
 from folio.errors import Conflict, NotFound
 from folio.keys import KeyStore
@@ -33,7 +33,7 @@ def line(folio, settings, monkeypatch):
     for place in (context, collections):
         monkeypatch.setattr(place, "services", lambda: folio)
     monkeypatch.setattr(context, "settings", lambda: settings)
-    monkeypatch.setattr(ingest_command, "POLL_S", 0.05)
+    monkeypatch.setattr(ingest_work, "POLL_S", 0.05)
 
     def run(*arguments: str) -> str:
         done = CliRunner().invoke(cli.folio, list(arguments))
