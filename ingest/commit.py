@@ -104,10 +104,11 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members, reading: 
         gone = replace_members(session, item, lease, members, reading, is_document=False)
         said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
         finish_item(session, item, "done", "", said)
-    release(catalog, storage, gone)
+    # Its members have their own files; its bytes would keep the text of those that are deleted later.
+    release(catalog, storage, {*gone, lease.sha256})
 
 
-def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str) -> bool:
+def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str, storage: FileStorage) -> bool:
     """Close the item when the catalog holds this very content under its uri already, read in the same way.
 
     Returns:
@@ -127,12 +128,16 @@ def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str) 
                 return False
             if document is None:
                 finish_item(session, item, "unchanged", "")
-                return True
-        if document is None or document.sha256 != sha256 or document.reading != reading:
+        elif document is None:
             return False
-        document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
-        finish_item(session, item, "unchanged", document.id)
-        return True
+        if document is not None:
+            if document.sha256 != sha256 or document.reading != reading:
+                return False
+            document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
+            finish_item(session, item, "unchanged", document.id)
+    if document is None:
+        release(catalog, storage, [sha256])
+    return True
 
 
 def _is_whole(session: Session, lease: Lease, sha256: str, reading: str) -> bool:

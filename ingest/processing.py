@@ -101,7 +101,7 @@ class ItemProcessor:
             return
         lease, path = self._bytes(lease)
         with self._writing:
-            if commit_unchanged(self._catalog, lease, lease.sha256, self._reading):
+            if commit_unchanged(self._catalog, lease, lease.sha256, self._reading, self._storage):
                 return
         if lease.size_bytes > self._settings.max_file_mib * 2**20:
             raise IngestError(reasons.TOO_LARGE, f"The file is larger than {self._settings.max_file_mib} MiB.")

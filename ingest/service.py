@@ -23,6 +23,7 @@ from folio.errors import Conflict, InvalidRequest, NotFound
 from folio.settings import Settings
 from ingest.fetch import check_url
 from ingest.jobs import LISTED_ITEMS, SHOWN_ITEMS, UNFINISHED, describe_job, page_items
+from ingest.leftovers import release
 from ingest.parsers.registry import media_type_of
 from ingest.queue import ItemQueue
 from ingest.reading import reading_fingerprint
@@ -95,7 +96,7 @@ class Ingestion:
         request_sha256 = _fingerprint(info.id, files)
         known = self._known(idempotency_key, request_sha256)
         if known is not None:
-            return self.job(known)
+            return self._sent_before(known, files)
         job = IngestJob(collection_id=info.id, source=source, actor=current_actor())
         try:
             with self._catalog.write() as session:
@@ -110,7 +111,8 @@ class Ingestion:
             known = self._known(idempotency_key, request_sha256)
             if known is None:
                 raise
-            return self.job(known)
+            return self._sent_before(known, files)
+        release(self._catalog, self._storage, submission.unneeded)
         self._queue.put(submission.waiting)
         return self.job(submission.job_id)
 
@@ -301,6 +303,11 @@ class Ingestion:
             job.state, job.started_at, job.finished_at = "queued", None, None
             record(session, "job.retry", job_id)
         self._queue.put(item_ids)
+        return self.job(job_id)
+
+    def _sent_before(self, job_id: str, files: Sequence[IncomingFile]) -> JobView:
+        """The job of files that came again by the same key; what it needs no more is not kept again."""
+        release(self._catalog, self._storage, {file.sha256 for file in files})
         return self.job(job_id)
 
     def _known(self, key: str, request_sha256: str) -> str | None:

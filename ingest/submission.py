@@ -20,10 +20,11 @@ LOOKUP_BATCH = 500
 
 @dataclass(frozen=True)
 class Submission:
-    """A job as written; `waiting` are the ids of items with work to do."""
+    """A job as written; `waiting` are the ids of items with work to do, `unneeded` SHA-256 of files without any."""
 
     job_id: str
     waiting: list[str]
+    unneeded: set[str]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def write_job(session: Session, job: IngestJob, files: Sequence[IncomingFile], r
     waiting = [row["id"] for row in rows if row["state"] == "queued"]
     if not waiting:
         job.state, job.started_at, job.finished_at = "done", at, at
-    return Submission(job.id, waiting)
+    unneeded = {row["sha256"] for row in rows if row["state"] == "unchanged" and not row["document_id"]}
+    return Submission(job.id, waiting, unneeded)
 
 
 def require_files(storage: FileStorage, files: Sequence[IncomingFile]) -> None:

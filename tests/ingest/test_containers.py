@@ -9,6 +9,7 @@ import pytest
 from ingest.comparison import compare
 from ingest.reading import reading_fingerprint
 from ingest.service import Ingestion
+from ingest.storage import FileStorage
 
 INNER = {"first.txt": "The lamp was lit at dusk.", "second.txt": "The keeper slept until noon."}
 
@@ -71,6 +72,15 @@ def test_a_whole_container_is_unchanged_without_any_work(folio, container):
     assert (documents(folio), len(folio.embedder.texts)) == (before, embedded)
 
 
+def test_only_documents_keep_bytes(folio, container):
+    def stored():
+        return {path.name for path in FileStorage(folio.settings.files_dir).everything()}
+
+    for _ in range(2):
+        folio.work(submit(folio, container))
+        assert stored() == {folio.documents.get(item.id).sha256 for item in documents(folio).values()}
+
+
 def test_a_container_brings_back_each_document_that_was_deleted(folio, container):
     folio.work(submit(folio, container))
     before = documents(folio)
@@ -108,14 +118,27 @@ def test_other_chunk_settings_open_a_container_again(folio, container):
 
 
 def test_new_tags_reach_the_members_of_a_container_that_is_whole(folio):
-    stored = folio.ingestion.store_upload(io.BytesIO(zipped(INNER)), filename="box.zip", max_bytes=10**6)
-
     def file(**more):
         from ingest.views import IncomingFile
 
+        stored = folio.ingestion.store_upload(io.BytesIO(zipped(INNER)), filename="box.zip", max_bytes=10**6)
         return IncomingFile("upload:box.zip", "box.zip", "application/zip", stored.sha256, stored.size_bytes, **more)
 
     folio.work(folio.ingestion.submit("default", [file()]))
     folio.work(folio.ingestion.submit("default", [file(tags=["sea"])]))
     assert {tuple(item.tags) for item in documents(folio).values()} == {("sea",)}
     assert folio.ingestion.submit("default", [file(tags=["sea"])]).files.unchanged == 1
+
+
+def test_a_container_sent_again_by_the_same_key_leaves_no_bytes(folio):
+    from ingest.views import IncomingFile
+
+    jobs = set()
+    for _ in range(2):
+        stored = folio.ingestion.store_upload(io.BytesIO(zipped(INNER)), filename="box.zip", max_bytes=10**6)
+        file = IncomingFile("upload:box.zip", "box.zip", "application/zip", stored.sha256, stored.size_bytes)
+        job = folio.ingestion.submit("default", [file], idempotency_key="box")
+        folio.work(job)
+        jobs.add(job.id)
+        assert not FileStorage(folio.settings.files_dir).path(stored.sha256).exists()
+    assert len(jobs) == 1
