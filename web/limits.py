@@ -9,15 +9,20 @@ import time
 from flask import Flask, request
 from limits import RateLimitItem, parse
 from limits.errors import ConfigurationError as LimitsConfigurationError
+from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
-from folio.errors import ConfigurationError, TooManyRequests
+from folio.errors import ConfigurationError, TooManyRequests, Unavailable
+from folio.log import get_logger
 from folio.settings import Settings
 from web.context import caller
 
 ANSWERING = ("ask.ask", "openai.chat_completions")
 SIGNING_IN = ("session.sign_in",)
+RETRY_AFTER_S = 5
+
+log = get_logger(__name__)
 
 
 def register_limits(app: Flask, settings: Settings) -> None:
@@ -44,7 +49,9 @@ class Limits:
 
     def __init__(self, settings: Settings) -> None:
         try:
-            self._limiter = MovingWindowRateLimiter(storage_from_string(settings.rate_limit_storage))
+            self._limiter = MovingWindowRateLimiter(
+                storage_from_string(settings.rate_limit_storage, wrap_exceptions=True)
+            )
             self.requests = _parse(settings.rate_limit)
             self.answers = _parse(settings.ask_rate_limit)
             self.sign_in = _parse(settings.sign_in_rate_limit)
@@ -59,10 +66,17 @@ class Limits:
 
         Raises:
             TooManyRequests: the limit is reached.
+            Unavailable: the storage can't be reached; nobody gets through uncounted.
         """
-        if limit is None or self._limiter.hit(limit, *who):
-            return
-        wait_s = max(1, math.ceil(self._limiter.get_window_stats(limit, *who).reset_time - time.time()))
+        try:
+            if limit is None or self._limiter.hit(limit, *who):
+                return
+            wait_s = max(1, math.ceil(self._limiter.get_window_stats(limit, *who).reset_time - time.time()))
+        except StorageError as exc:
+            log.error("the storage of the rate limits can't be reached", error=str(exc.storage_error))
+            raise Unavailable(
+                "Requests can't be counted right now. Try again shortly.", retry_after_s=RETRY_AFTER_S
+            ) from exc
         raise TooManyRequests(f"The limit is {limit}. Try again in {wait_s} s.", retry_after_s=wait_s)
 
 

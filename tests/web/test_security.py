@@ -266,6 +266,23 @@ def test_each_key_has_its_own_rate_limit(client_with, keys):
     assert client.post("/api/v1/ask", json={"question": "a"}, headers=two).status_code == 429
 
 
+def test_servers_that_share_a_redis_share_the_rate_limits(client_with, keys, redis_url):
+    shared = {"rate_limit": "3/minute", "rate_limit_storage": redis_url}
+    one, other = client_with(**shared), client_with(**shared)
+    headers = bearer(keys.create("me", ["ask"]).key)
+    clients = (one, other, one, other)
+    statuses = [client.get("/api/v1/collections", headers=headers).status_code for client in clients]
+    assert statuses == [200, 200, 200, 429]
+
+
+def test_while_the_redis_of_the_rate_limits_is_away_nothing_is_unlimited(client_with, keys, unused_port):
+    client = client_with(rate_limit_storage=f"redis://127.0.0.1:{unused_port}")
+    reply = client.get("/api/v1/collections", headers=bearer(keys.create("me", ["ask"]).key))
+    assert (reply.status_code, reply.json["code"]) == (503, "unavailable")
+    assert int(reply.headers["Retry-After"]) > 0
+    assert client.get("/healthz").status_code == 200
+
+
 def test_guessing_keys_at_the_sign_in_is_slowed(client_with, keys):
     keys.create("me", ["ask"])
     client = client_with(sign_in_rate_limit="2/minute")
