@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 
 import folio.errors
@@ -135,3 +136,20 @@ def test_every_code_and_operation_is_in_the_docs(services):
 def test_http_problems_cover_what_werkzeug_raises_on_bad_requests():
     assert {400, 404, 405, 413, 415, 416} <= HTTP_PROBLEMS.keys()
     assert folio.errors.TooManyRequests.code == HTTP_PROBLEMS[429][0]
+
+
+def test_every_request_body_is_described_with_an_example_that_it_takes(client):
+    described = client.get("/openapi.json").json
+    operations = [each for path in described["paths"].values() for each in path.values() if "requestBody" in each]
+    schemas = [
+        schema
+        for operation in operations
+        for kind, content in operation["requestBody"]["content"].items()
+        if kind == "application/json"
+        for schema in content["schema"].get("anyOf", [content["schema"]])
+    ]
+    assert len(schemas) >= 9
+    for schema in schemas:
+        whole = described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+        if whole["title"] != "SignIn":  # a key is a secret
+            jsonschema_rs.validate({**whole, "components": described["components"]}, whole["example"])

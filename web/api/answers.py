@@ -4,7 +4,7 @@ from typing import Literal
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from folio.errors import NotFound
 from generation.receipts import Receipt
@@ -25,6 +25,8 @@ class AnswerPath(BaseModel):
 
 class FeedbackBody(Body):
     """What a reader says of an answer."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"rating": -1, "comment": "The year is wrong."}})
 
     rating: Literal[1, -1] = Field(description="1 for good, -1 for bad.")
     comment: Text = Field("", max_length=2000)

@@ -2,7 +2,7 @@
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from folio.errors import Forbidden
 from retrieval.collections import CollectionInfo, DeletedCollection
@@ -19,6 +19,8 @@ collections_api = APIBlueprint(
 
 class CollectionBody(Body):
     """A collection to create."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "harbour", "description": "Letters of the port"}})
 
     name: NewName
     description: Text = Field("", max_length=2000)

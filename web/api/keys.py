@@ -4,7 +4,7 @@ from typing import Literal
 
 from flask import Response
 from flask_openapi3 import APIBlueprint, Tag
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from folio.audit import AuditLine
 from folio.keys import KeyView, NewKey
@@ -18,6 +18,10 @@ keys_api = APIBlueprint("keys", __name__, url_prefix="/api/v1", abp_tags=[Tag(na
 
 class KeyBody(Body):
     """A key to make."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"name": "newsroom", "scopes": ["ask"], "collections": ["harbour"]}}
+    )
 
     name: FullText = Field(max_length=200, description="Who or what will use it.")
     scopes: list[Literal["ask", "ingest", "admin"]] = Field(min_length=1, max_length=3)

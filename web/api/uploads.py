@@ -5,7 +5,7 @@ import json
 from typing import Any, BinaryIO, cast
 
 from flask import Response, abort, request
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from werkzeug.datastructures import FileStorage
 
 from folio.errors import Forbidden, InvalidRequest
@@ -45,6 +45,10 @@ class Crawl(SiteMap):
 class FromUrl(Destination):
     """A page or file to fetch; with `crawl` or `sitemap` (one of them), further pages of its site."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"url": "https://example.org/guide.html", "tags": ["guide"]}}
+    )
+
     url: str = Field(max_length=2000, pattern=r"^https?://[^\x00]+$")
     crawl: Crawl | None = None
     sitemap: SiteMap | None = None
@@ -65,6 +69,10 @@ class FromUrl(Destination):
 
 class FromText(Destination):
     """A text to take as it is."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"title": "Lamp log", "text": "The lamp was lit at 18:40.", "tags": ["log"]}}
+    )
 
     text: Text = Field(min_length=1)
     title: Name

@@ -55,6 +55,12 @@ class FolioOptions(Body):
 class ChatBody(Body):
     """A chat completion request: `model` names the collection, the last user message is the question."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"model": "default", "messages": [{"role": "user", "content": "What is a KV cache?"}]}
+        }
+    )
+
     model: Name = Field(description="The collection to answer from.", examples=["default"])
     messages: list[ChatMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
     stream: bool | None = False
@@ -109,6 +115,10 @@ class ChatBody(Body):
 
 class EmbeddingsBody(Body):
     """Texts to embed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"model": "all-MiniLM-L6-v2", "input": ["KV cache", "键值缓存"]}}
+    )
 
     model: Name = Field(description="The embedding model, as `GET /v1/models` names it.")
     input: FullText | Annotated[list[FullText], Field(min_length=1, max_length=256)]
