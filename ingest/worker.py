@@ -56,6 +56,7 @@ class Worker:
 
     def run(self, stop: threading.Event, *, finished: Callable[[], bool] = lambda: False) -> None:
         """Work until `stop` is set or `finished` says so."""
+        self._follow()  # before anything else: one that is stopped at once still publishes what a dead one left
         items = ThreadPoolExecutor(AT_ONCE, "item")
         consumer = self._queue.consumer(lambda item_id: self._hand_over(items, item_id), workers=FEEDERS)
         consumer.start()
