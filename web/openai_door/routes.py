@@ -13,6 +13,7 @@ from generation.answer import AskRequest
 from web.access import needs
 from web.api.common import Name, problems
 from web.api.conversations import own_conversation
+from web.api.described import events
 from web.context import caller, services, state, visible
 from web.departure import departure
 from web.openai_door.completions import chunks, completion
@@ -22,6 +23,7 @@ from web.sse import sse_response
 
 openai_api = APIBlueprint("openai", __name__, url_prefix="/v1", abp_tags=[Tag(name="OpenAI-compatible")])
 ANY_JSON: dict[str, Any] = {"content": {"application/json": {}}}
+JSON_OR_EVENTS: dict[str, Any] = {"content": {**ANY_JSON["content"], **events()["content"]}}
 
 
 class ModelPath(BaseModel):
@@ -30,7 +32,7 @@ class ModelPath(BaseModel):
     model: Name
 
 
-@openai_api.post("/chat/completions", responses={200: ANY_JSON, **problems(409, 413, 415, 503)})
+@openai_api.post("/chat/completions", responses={200: JSON_OR_EVENTS, **problems(409, 413, 415, 503)})
 @needs("ask")
 def chat_completions(body: ChatBody) -> Response:
     """Answer the last user message over the collection that `model` names; citations come as annotations."""
