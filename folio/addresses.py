@@ -4,6 +4,7 @@ In the catalog a document has two names. Its `uri` is its identity and, for a fi
 the catalog, the audit log and the command line know it. Its `address` is what every reply carries as `uri`.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import unquote
@@ -21,6 +22,11 @@ def shown_address(uri: str) -> str:
     return f"file:{unquote(container.rpartition('/')[2])}{inside}{member}"
 
 
+def readable(name: str) -> str:
+    """A name from the file system as text: bytes that are not UTF-8 (an old disk's GBK, say) are marks of doubt."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
 def address_below(folder: Path, path: Path) -> str:
     """The address of a file found below a folder that was named: the folder's own name and what follows it.
 
@@ -28,7 +34,7 @@ def address_below(folder: Path, path: Path) -> str:
     """
     whole = folder.resolve()
     name = "" if whole.parent == Path.home().parent else whole.name
-    return f"file:{(name / path.relative_to(folder)).as_posix()}"
+    return f"file:{readable((name / path.relative_to(folder)).as_posix())}"
 
 
 ShownAddress = Annotated[str, AfterValidator(shown_address)]

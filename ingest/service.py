@@ -15,6 +15,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError as DatabaseIntegrityError
 
 from folio.actor import current_actor
+from folio.addresses import readable
 from folio.audit import record
 from folio.catalog import Catalog
 from folio.catalog.locks import Turn, wait_turn
@@ -123,7 +124,7 @@ class Ingestion:
             InvalidRequest: a path is not there, or nothing was found.
         """
         files = self.collect(paths)
-        return self.submit(collection, files, source=" ".join(paths))
+        return self.submit(collection, files, source=readable(" ".join(paths)))
 
     def collect(
         self,
@@ -333,7 +334,7 @@ class Ingestion:
 def _found_file(found: FoundFile, sha256: str, size_bytes: int) -> IncomingFile:
     return IncomingFile(
         uri=found.uri,
-        title=found.path.name,
+        title=readable(found.path.name),
         media_type=media_type_of(found.path.name),
         sha256=sha256,
         size_bytes=size_bytes,

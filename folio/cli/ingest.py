@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from folio.addresses import readable
 from folio.errors import IngestError, InvalidRequest, NotFound
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class _Rounds:
         self._tried = {file.uri: file.sha256 for file in look.files}
         due = {entry.uri for entries in (plan.new, plan.changed, plan.failed_before) for entry in entries}
         is_due = fresh and (not wanted.watch or not due.isdisjoint(file.uri for file in fresh))
-        source = " ".join(wanted.sources)
+        source = readable(" ".join(wanted.sources))
         job = self._parts.ingestion.submit(wanted.collection, fresh, source=source) if is_due else None
         # Deleted after the submission, which keeps the bytes of a file that only got another name.
         deletions = _delete(self._parts, plan.missing) if wanted.delete_missing else []

@@ -162,3 +162,18 @@ def test_a_link_beside_the_file_it_leads_to_is_no_second_document(folio, folder,
     (folder / "a-link.txt").symlink_to(folder / "stays.txt")
     run(folder)
     assert titles(folio) == {"stays", "changes", "goes"}
+
+
+def test_a_name_that_is_not_utf_8_is_taken_under_one_that_can_be_read(folio, folder, run):
+    name = os.fsencode(folder) + b"/old\xff\xfename.txt"
+    with open(name, "wb") as file:
+        file.write(b"The old lamp.")
+    assert run(folder).exit_code == 0
+    assert "old��name.txt" in titles(folio) | {
+        item.uri.rsplit("/", 1)[1] for item in folio.documents.list("default").items
+    }
+    again = run(folder, os.fsdecode(name))
+    assert again.exit_code == 0
+    assert "4 unchanged" in again.output
+    os.remove(name)
+    assert "1 deleted" in run(folder, "--delete-missing").output
