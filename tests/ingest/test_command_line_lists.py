@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
@@ -9,6 +11,7 @@ from click.testing import CliRunner
 from folio.cli import context, ingest_work
 from folio.cli import ingest as command
 from folio.errors import InvalidRequest
+from ingest.worker import worker_lock
 
 
 @pytest.fixture
@@ -177,3 +180,17 @@ def test_a_name_that_is_not_utf_8_is_taken_under_one_that_can_be_read(folio, fol
     assert "4 unchanged" in again.output
     os.remove(name)
     assert "1 deleted" in run(folder, "--delete-missing").output
+
+
+def test_when_the_worker_that_it_follows_ends_the_command_does_the_rest(folio, folder, run):
+    lock = worker_lock(folio.settings)
+    with ThreadPoolExecutor(1) as threads:
+        with lock:  # as a worker holds it that is killed before it takes a file
+            running = threads.submit(run, folder)
+            while not folio.ingestion.jobs():
+                time.sleep(0.02)
+            time.sleep(0.5)
+            assert not running.done()
+        result = running.result(60)
+    assert (result.exit_code, titles(folio)) == (0, {"stays", "changes", "goes"})
+    assert "does the rest itself" in result.output
