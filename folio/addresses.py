@@ -5,12 +5,14 @@ the catalog, the audit log and the command line know it. Its `address` is what e
 """
 
 import os
+import unicodedata
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import unquote
 
 from pydantic import AfterValidator
 
+BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})  # categories of characters that end or steer a terminal's line
 INSIDE = "!/"  # between a container's uri and the name of a file in it
 
 
@@ -25,6 +27,12 @@ def shown_address(uri: str) -> str:
 def readable(name: str) -> str:
     """A name from the file system as text: bytes that are not UTF-8 (an old disk's GBK, say) are marks of doubt."""
     return os.fsencode(name).decode("utf-8", "replace")
+
+
+def on_a_line(uri: str) -> str:
+    """A uri or address for a line of a terminal: a file's as its path; what would break the line is a mark of doubt."""
+    name = unquote(uri.removeprefix("file://")) if uri.startswith("file:/") else uri.removeprefix("file:")
+    return "".join(char if unicodedata.category(char) not in BREAKING else "\ufffd" for char in name)
 
 
 def address_below(folder: Path, path: Path) -> str:

@@ -52,7 +52,7 @@ class VllmEngine:
 
     def health(self) -> EngineHealth:
         """The best state among the servers, with their requests added up."""
-        found = self._health() if self._endpoints else EngineHealth(False, "starting", NO_ENGINE)
+        found = self._health() if self._endpoints else EngineHealth(False, "failed", NO_ENGINE)
         metrics.ENGINE_READY.set(found.ready)
         metrics.ENGINE_RUNNING.set(found.running or 0)
         metrics.ENGINE_WAITING.set(found.waiting or 0)

@@ -60,6 +60,8 @@ def commit_document(catalog: Catalog, lease: Lease, new: NewDocument, storage: F
         if document is not None and _overtaken(session, item, document.id):
             finish_item(session, item, "unchanged", document.id, OVERTAKEN)
             document_id, unneeded = document.id, {lease.sha256}
+        elif document is not None and (document.sha256, document.reading) == (new.sha256, new.reading):
+            document_id, unneeded = document.id, _open_again(session, item, lease, new, document)
         else:
             document_id, unneeded = _write(session, item, lease, new, document)
     release(catalog, storage, unneeded)
@@ -86,6 +88,20 @@ def _write(
     item.chunks_total = item.chunks_done = len(rows)
     item.chunks_reused = new.reused
     return document.id, replaced
+
+
+def _open_again(session: Session, item: IngestItem, lease: Lease, new: NewDocument, document: Document) -> set[str]:
+    """Take what an unchanged container holds; SHA-256 of the files that were replaced."""
+    _describe(document, lease)
+    document.address = lease.address
+    replaced = replace_members(session, item, lease, new.members, new.reading, is_document=True)
+    finish_item(session, item, "unchanged", document.id)
+    return replaced
+
+
+def _describe(document: Document, lease: Lease) -> None:
+    """Give a document that stays as it is the tags and metadata that it came with this time."""
+    document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
 
 
 def commit_container(catalog: Catalog, lease: Lease, members: Members, reading: str, storage: FileStorage) -> None:
@@ -133,7 +149,7 @@ def commit_unchanged(catalog: Catalog, lease: Lease, sha256: str, reading: str, 
         if document is not None:
             if document.sha256 != sha256 or document.reading != reading:
                 return False
-            document.tags, document.meta = list(lease.tags) or document.tags, {**document.meta, **lease.meta}
+            _describe(document, lease)
             finish_item(session, item, "unchanged", document.id)
     if document is None:
         release(catalog, storage, [sha256])

@@ -118,7 +118,9 @@ def _opened(session: Session, collection_id: str, wanted: Mapping[str, str], rea
         query = (
             select(IngestItem.uri, IngestItem.sha256, IngestItem.address, IngestItem.options)
             .join(IngestJob)
-            .where(IngestItem.sha256.in_(hashes[first : first + LOOKUP_BATCH]), IngestItem.state == "done")
+            .where(
+                IngestItem.sha256.in_(hashes[first : first + LOOKUP_BATCH]), IngestItem.state.in_(("done", "unchanged"))
+            )
             .where(IngestJob.collection_id == collection_id)
             .order_by(IngestJob.created_at, IngestItem.ordinal)
         )

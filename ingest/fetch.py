@@ -7,6 +7,7 @@ time in all and not only that of each read; robots.txt is honoured.
 import io
 import ipaddress
 import posixpath
+import re
 import socket
 import ssl
 import time
@@ -34,6 +35,7 @@ TOTAL_S = 120.0  # of one fetch, its redirects and the site's robots.txt include
 ROBOTS_BYTES = 500_000
 VAGUE_TYPES = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
 INSIDE_NAMES = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
+ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(0x[0-9a-f]*|[0-9]+)$")  # such a host is an IPv4 address to browsers, in any base
 
 
 @dataclass(frozen=True)
@@ -296,7 +298,9 @@ def check_url(url: str) -> None:
         raise InvalidRequest(f"{url!r} is not an http or https address.") from exc
     if parts.scheme not in ("http", "https") or not host:
         raise InvalidRequest(f"{url!r} is not an http or https address.")
-    if host.endswith(INSIDE_NAMES) or _is_inside(host):
+    if ENDS_IN_A_NUMBER.search(host) and not _is_address(host):
+        raise InvalidRequest(f"{host} is neither a host's name nor an IP address as it is usually written.")
+    if host.endswith(INSIDE_NAMES) or (_is_address(host) and not _is_public(host)):
         raise InvalidRequest(f"{host} is not a public address; Folio fetches from the public web only.")
 
 
@@ -307,8 +311,9 @@ def _require_outside(url: str) -> None:
         raise IngestError(reasons.REFUSED, exc.message) from exc
 
 
-def _is_inside(host: str) -> bool:
+def _is_address(host: str) -> bool:
     try:
-        return not _is_public(host)
+        ipaddress.ip_address(host)
     except ValueError:
         return False
+    return True

@@ -23,6 +23,7 @@ def describe_job(session: Session, job: IngestJob, *, items: int = SHOWN_ITEMS) 
     counts = Counts(total=sum(group.files for group in groups))
     for group in groups:
         setattr(counts, group.state, getattr(counts, group.state) + group.files)
+        counts.opened += group.opened if group.state == "done" else 0
     elapsed_s = ((job.finished_at or now()) - job.started_at).total_seconds() if job.started_at else 0.0
     this_run = sum(group.chunks_this_run for group in groups)
     rate = this_run / elapsed_s if elapsed_s > 0 and this_run else None
@@ -58,7 +59,10 @@ def page_items(session: Session, job_id: str, *, state: str, limit: int, after: 
 
 @dataclass(frozen=True)
 class _Group:
-    """Files of one state and media type, added up. `parsed_bytes` is the size of those whose chunks are known."""
+    """Files of one state and media type, added up.
+
+    `parsed_bytes` is the size of those whose chunks are known, `opened` how many are no document themselves.
+    """
 
     state: str
     media_type: str
@@ -68,6 +72,7 @@ class _Group:
     chunks_total: int
     chunks_done: int
     chunks_this_run: int
+    opened: int
 
 
 def _groups(session: Session, job: IngestJob) -> list[_Group]:
@@ -83,6 +88,7 @@ def _groups(session: Session, job: IngestJob) -> list[_Group]:
             func.sum(IngestItem.chunks_total),
             func.sum(IngestItem.chunks_done),
             func.sum(case((in_this_run, IngestItem.chunks_done), else_=0)),
+            func.sum(case((IngestItem.document_id == "", 1), else_=0)),
         )
         .where(IngestItem.job_id == job.id)
         .group_by(IngestItem.state, IngestItem.media_type)

@@ -137,6 +137,9 @@ def death(exit_code: int | None, cpu_s: float, memory_mib: int) -> IngestError:
         return too_slow(cpu_s)
     if exit_code == -signal.SIGKILL:  # by the kernel, short of memory: nobody else kills it before it has answered
         return IngestError(reasons.MEMORY, _too_fat(memory_mib))
+    if exit_code is not None and exit_code > 0:  # by itself, as when it can't start: that need not be the file's fault
+        said = f"The process that reads files ended by itself (exit status {exit_code}); the worker's log may say why."
+        return IngestError(reasons.CRASHED, said)
     return IngestError(reasons.CRASHED, "The parser crashed on this file; it may be damaged.")
 
 

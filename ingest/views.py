@@ -43,7 +43,7 @@ class IncomingFile:
 
 
 class Counts(BaseModel):
-    """Files of a job by state."""
+    """Files of a job by state; `opened` are those of `done` that are no documents but hold them, as archives do."""
 
     total: int = 0
     queued: int = 0
@@ -52,6 +52,7 @@ class Counts(BaseModel):
     unchanged: int = 0
     failed: int = 0
     cancelled: int = 0
+    opened: int = 0
 
     @property
     def finished(self) -> int:

@@ -118,7 +118,11 @@ class Generations:
         store = GenerationStore(self._root, collection_id)
         current = store.newest(target.fingerprint, target.dimension)
         if current is None:
-            return ["There is no usable index generation on disk."] if target.sequence else []
+            return (
+                ["There is no usable index generation on disk yet; a worker writes one when it starts."]
+                if target.sequence
+                else []
+            )
         folder = store.working_folder("verify")
         try:
             working = WorkingIndex(self._catalog, collection_id, target.dimension, folder, current)

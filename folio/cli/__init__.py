@@ -1,6 +1,7 @@
 """The command line. Each command lives in a file of its own and is imported only when it runs."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -87,6 +88,8 @@ def exit_status(error: FolioError) -> int:
 
 def main() -> None:
     """Entry point: runs the command; an expected error is one clear line on stderr, never a stack trace."""
+    # The processes that it starts import the installed Folio, not a folder of that name where the user stands.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         folio.main(standalone_mode=False)
     except click.ClickException as exc:

@@ -13,6 +13,7 @@ def documents(context: click.Context, collection: str, query: str, limit: int, a
     """List documents; subcommands show and delete one."""
     if context.invoked_subcommand:
         return
+    from folio.addresses import on_a_line
     from folio.cli.context import echo_json, services
 
     page = services().documents.list(collection, query=query, limit=limit)
@@ -20,7 +21,7 @@ def documents(context: click.Context, collection: str, query: str, limit: int, a
         echo_json(page)
         return
     for item in page.items:
-        click.echo(f"{item.id}  v{item.version}  {item.chunks:>5} chunks  {item.title}  {item.catalog_uri}")
+        click.echo(f"{item.id}  v{item.version}  {item.chunks:>5} chunks  {item.title}  {on_a_line(item.catalog_uri)}")
     click.echo(f"{len(page.items)} of {page.total}")
 
 

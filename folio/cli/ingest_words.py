@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from folio.addresses import on_a_line
 from folio.cli.context import as_kept, echo_json
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def gone(sources: Iterable[str]) -> list[str]:
 
 def closed(paths: Iterable[Path]) -> list[str]:
     """Of paths that may not be read."""
-    return [f"{path} can't be read and was left out. Check its permissions." for path in paths]
+    return [f"{on_a_line(str(path))} can't be read and was left out. Check its permissions." for path in paths]
 
 
 def withheld(documents: dict[str, int]) -> list[str]:
@@ -86,11 +87,11 @@ def say_plan(plan: "Comparison", found: Sequence["LeftOut"], *, delete_missing: 
     said = {"new": "add", "changed": "replace", "missing": "delete" if delete_missing else "file is gone, kept"}
     for name, deed in said.items():
         for entry in plan.lists[name]:
-            click.echo(f"{deed}: {_short(entry.address)}")
+            click.echo(f"{deed}: {on_a_line(entry.address)}")
     for entry in plan.failed_before:
-        click.echo(f"try again, failed before ({entry.reason_code}): {_short(entry.address)}")
+        click.echo(f"try again, failed before ({entry.reason_code}): {on_a_line(entry.address)}")
     for each in found:
-        click.echo(f"leave out ({each.kind}): {each.path}")
+        click.echo(f"leave out ({each.kind}): {on_a_line(str(each.path))}")
     click.echo(", ".join(f"{count} {name.replace('_', ' ')}" for name, count in plan.counts.items()))
 
 
@@ -106,23 +107,25 @@ def say_done(
         return
     for item in job.items if job is not None else []:
         if item.state == "failed":
-            click.echo(f"failed ({item.reason_code}) {item.catalog_uri}: {item.reason}", err=True)
+            click.echo(f"failed ({item.reason_code}) {on_a_line(item.catalog_uri)}: {item.reason}", err=True)
     for each in deletions:
-        click.echo(f"deleted: {_short(each.document.address)} (document {each.receipt.document_id})")
+        click.echo(f"deleted: {on_a_line(each.document.address)} (document {each.receipt.document_id})")
         if not each.receipt.verified:
             places = [place for place, is_gone in each.receipt.checked.items() if not is_gone]
             click.echo(f"Something of it is still found in: {', '.join(places)}. Run `folio doctor`.", err=True)
     said = [f"{len(deletions)} deleted"] if deletions else []
     if job is not None:
         files = job.files
-        said = [f"{files.done} added", f"{files.unchanged} unchanged", f"{files.failed} failed", *said]
+        said = [f"{files.done - files.opened} added", f"{files.unchanged} unchanged", f"{files.failed} failed", *said]
     if said:
-        click.echo(f"{', '.join(said)}; {f'searchable now. Job {job.id}' if job is not None else 'gone from search.'}")
+        click.echo(f"{', '.join(said)}; {_outcome(job)}")
 
 
-def _short(address: str) -> str:
-    """A file's address without what says that it is a file."""
-    return address.removeprefix("file:")
+def _outcome(job: "JobView | None") -> str:
+    if job is None:
+        return "gone from search."
+    said = "searchable now." if job.files.done or job.files.unchanged else "nothing went in."
+    return f"{said} Job {job.id}"
 
 
 def _left_out_counts(found: Sequence["LeftOut"]) -> dict[str, int]:

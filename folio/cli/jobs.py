@@ -2,6 +2,10 @@
 
 import click
 
+from folio.addresses import on_a_line
+
+STATES = ("queued", "running", "done", "unchanged", "failed", "cancelled")
+
 
 @click.group("jobs", invoke_without_command=True)
 @click.option("--collection", help="Only jobs of this collection.")
@@ -20,18 +24,21 @@ def jobs(context: click.Context, collection: str | None, limit: int, as_json: bo
         return
     for job in found:
         counts = job.files
+        cancelled = f"{counts.cancelled} cancelled, " if counts.cancelled else ""
         click.echo(
             f"{job.id}  {job.state:<9} {job.collection:<12} {counts.finished}/{counts.total} files, "
-            f"{counts.failed} failed, {job.chunks_done} chunks  {job.catalog_source[:60]}"
+            f"{counts.failed} failed, {cancelled}{job.chunks_done} chunks  {on_a_line(job.catalog_source)[:60]}"
         )
+    if not all(job.is_finished for job in found):
+        _say_that_nobody_works()
 
 
 @jobs.command()
 @click.argument("job_id")
-@click.option("--state", default="", help="List only files in this state, such as failed.")
+@click.option("--state", type=click.Choice(STATES), default=None, help="List only files in this state.")
 @click.option("--limit", default=200, show_default=True, help="Most files listed; failed and running ones come first.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def show(job_id: str, state: str, limit: int, as_json: bool) -> None:
+def show(job_id: str, state: str | None, limit: int, as_json: bool) -> None:
     """Show a job with its files."""
     from folio.cli.context import echo_json, services
 
@@ -47,9 +54,11 @@ def show(job_id: str, state: str, limit: int, as_json: bool) -> None:
     click.echo(f"{job.state}: {job.files.finished} of {job.files.total} files, {job.chunks_done} chunks")
     for item in job.items:
         code = f"({item.reason_code}) " if item.reason_code else ""
-        click.echo(f"  {item.state:<9} {item.stage:<10} {item.catalog_uri} {code}{item.reason}".rstrip())
+        click.echo(f"  {item.state:<9} {item.stage:<10} {on_a_line(item.catalog_uri)} {code}{item.reason}".rstrip())
     if job.items_left_out:
         click.echo(f"  and {job.items_left_out} more; --limit shows more of them.")
+    if not job.is_finished:
+        _say_that_nobody_works()
 
 
 @jobs.command()
@@ -69,3 +78,12 @@ def retry(job_id: str) -> None:
 
     job = services().ingestion.retry(job_id)
     click.echo(f"{job.files.queued} files wait. `folio jobs show {job_id}` follows them.")
+
+
+def _say_that_nobody_works() -> None:
+    """Say that what is not finished waits, unless a worker runs on this machine."""
+    from folio.cli.context import settings
+    from ingest.worker import worker_runs
+
+    if not worker_runs(settings()):
+        click.echo("No worker runs on this machine. `folio worker` or `folio serve` goes on with what waits.", err=True)

@@ -16,6 +16,7 @@ CJK = r"\u3000-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
 BROKEN_CJK_LINE = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
 HYPHENATED = re.compile(r"(?<=[a-z])(?:\ufffe|-)\n(?=[a-z])")
 SOFT_MARKS = re.compile(r"[\ufffe\uffff\u00ad\u0000]")
+NO_TITLES = frozenset({"untitled", "untitled document", "(anonymous)", "anonymous", "无标题"})  # as programs write
 
 COMMENTS = (
     pdfium_c.FPDF_ANNOT_TEXT, pdfium_c.FPDF_ANNOT_FREETEXT, pdfium_c.FPDF_ANNOT_HIGHLIGHT,
@@ -45,6 +46,7 @@ def parse_pdf(path: Path, filename: str) -> Parsed:
             document.init_forms()
         pages = [read_page(document, number) for number in range(len(document))]
         title = (document.get_metadata_dict().get("Title") or "").strip()
+        title = "" if title.lower() in NO_TITLES else title
     except pypdfium2.PdfiumError as exc:
         raise IngestError(reasons.CORRUPT, "The PDF is damaged: a page can't be read.") from exc
     finally:

@@ -67,7 +67,7 @@ def test_watching_sees_new_changed_and_deleted_files_and_tries_a_bad_one_once(fo
 def test_lists_on_the_servers_own_command_line_name_the_whole_place(folio, run, tmp_path):
     (tmp_path / "a.txt").write_text("One.", encoding="utf-8")
     run(str(tmp_path))
-    whole = (tmp_path / "a.txt").as_uri()
+    whole = str(tmp_path / "a.txt")
     [job] = folio.ingestion.jobs()
     lines = ((documents, []), (documents, ["--json"]), (jobs, ["--json"]), (jobs, ["show", job.id]))
     assert [whole in CliRunner().invoke(*line).output for line in lines] == [True] * 4

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,6 +11,8 @@ from click.testing import CliRunner
 
 from folio.cli import context, ingest_work
 from folio.cli import ingest as command
+from folio.cli.documents import documents
+from folio.cli.jobs import jobs
 from folio.errors import InvalidRequest
 from ingest.worker import worker_lock
 
@@ -194,3 +197,33 @@ def test_when_the_worker_that_it_follows_ends_the_command_does_the_rest(folio, f
         result = running.result(60)
     assert (result.exit_code, titles(folio)) == (0, {"stays", "changes", "goes"})
     assert "does the rest itself" in result.output
+
+
+def test_an_archive_is_not_counted_among_the_files_that_it_brought(folio, folder, run):
+    with zipfile.ZipFile(folder / "more.zip", "w") as archive:
+        archive.writestr("inside.txt", "A lamp in an archive.")
+    assert "4 added, 0 unchanged, 0 failed" in run(folder).stdout
+    assert len(titles(folio)) == 4
+
+
+def test_names_are_readable_and_keep_to_their_line(folio, folder, run, monkeypatch):
+    (folder / "第一章\n灯 🏮.pdf").write_bytes(b"not a PDF")
+    done = run(folder)
+    line = f"failed (corrupt) {folder}/第一章\ufffd灯 🏮.pdf: "
+    assert line in done.stderr
+    shown = CliRunner().invoke(jobs, ["show", folio.ingestion.jobs()[0].id])
+    assert f"{folder}/第一章\ufffd灯 🏮.pdf" in shown.stdout
+    listed = CliRunner().invoke(documents, [])
+    assert f"{folder}/stays.txt" in listed.stdout
+    assert "file://" not in shown.stdout + listed.stdout
+
+
+def test_a_job_that_waits_without_a_worker_says_so(folio, folder, monkeypatch):
+    monkeypatch.setattr(context, "services", lambda: folio)
+    monkeypatch.setattr(context, "settings", lambda: folio.settings)
+    job = folio.ingestion.submit_paths("default", [str(folder)])
+    for line in ([], ["show", job.id]):
+        assert "No worker runs" in CliRunner().invoke(jobs, line).stderr
+    folio.work(job)
+    assert not CliRunner().invoke(jobs, []).stderr
+    assert CliRunner().invoke(jobs, ["show", job.id, "--state", "bogus"]).exit_code == 2

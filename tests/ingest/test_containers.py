@@ -142,3 +142,13 @@ def test_a_container_sent_again_by_the_same_key_leaves_no_bytes(folio):
         jobs.add(job.id)
         assert not FileStorage(folio.settings.files_dir).path(stored.sha256).exists()
     assert len(jobs) == 1
+
+
+def test_a_mail_whose_attachment_fails_each_time_keeps_its_version(folio, tmp_path):
+    path = tmp_path / "mail.eml"
+    path.write_bytes(mail("See the attached file.", {"broken.pdf": "not a PDF"}))
+    for _ in range(2):
+        job = folio.work(submit(folio, path))
+        assert job.files.failed == 1
+    assert {(item.title, item.version) for item in documents(folio).values()} == {("Lamps", 1)}
+    assert (job.files.done, job.files.unchanged) == (0, 1)

@@ -53,6 +53,12 @@ def test_addresses_inside_are_refused_when_they_are_submitted(host, catalog, set
         ingestion.submit_url("default", f"http://{f'[{host}]' if ':' in host else host}/secret")
 
 
+@pytest.mark.parametrize("host", ["0177.0.0.1", "2130706433", "0x7f000001", "127.1", "0x7f.1", "example.0x1"])
+def test_numbers_that_some_programs_take_for_addresses_are_refused_when_they_are_submitted(host):
+    with pytest.raises(InvalidRequest, match="neither"):
+        check_url(f"http://{host}/secret")
+
+
 class Page(BaseHTTPRequestHandler):
     """`/page` has text, `/away` leads inside, `/round` to itself, `/private` is closed to robots,
     `/large` is too large, `/drip` never ends.

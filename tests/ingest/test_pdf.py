@@ -13,7 +13,9 @@ RIGHT_TO_LEFT = Path(__file__).parent / "fixtures" / "right_to_left.pdf"  # see 
 FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 
 
-def pdf(path: Path, content: str, *, page: str = "", further: tuple[str, ...] = (), root: str = "") -> Path:
+def pdf(
+    path: Path, content: str, *, page: str = "", further: tuple[str, ...] = (), root: str = "", trailer: str = ""
+) -> Path:
     """A page of one content stream; `further` objects are numbered from 6."""
     objects = [
         f"<< /Type /Catalog /Pages 2 0 R {root} >>",
@@ -25,7 +27,7 @@ def pdf(path: Path, content: str, *, page: str = "", further: tuple[str, ...] = 
         *further,
     ]
     body = "".join(f"{number} 0 obj\n{entry}\nendobj\n" for number, entry in enumerate(objects, start=1))
-    path.write_bytes(f"%PDF-1.7\n{body}trailer << /Root 1 0 R >>".encode("latin-1"))
+    path.write_bytes(f"%PDF-1.7\n{body}trailer << /Root 1 0 R {trailer} >>".encode("latin-1"))
     return path
 
 
@@ -104,3 +106,11 @@ def test_a_word_of_a_line_from_right_to_left_is_marked_where_it_stands():
     middles = {word: sum(box.x for box in found) / len(found) for word, found in boxes.items()}
     assert middles["تفتح"] > middles["10:45"] > middles["صباحا"]
     assert len({round(box.y, 1) for found in boxes.values() for box in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "title"), [("untitled", ""), ("\\(anonymous\\)", ""), ("Untitled Lamps", "Untitled Lamps")]
+)
+def test_a_title_that_a_program_wrote_for_want_of_one_is_none(tmp_path, said, title):
+    path = pdf(tmp_path / "a.pdf", line(50, 300, "A lamp."), further=(f"<< /Title ({said}) >>",), trailer="/Info 6 0 R")
+    assert parse_pdf(path, "a.pdf").title == title

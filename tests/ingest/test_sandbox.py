@@ -5,6 +5,7 @@ import faulthandler
 import multiprocessing
 import os
 import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -134,3 +135,14 @@ def test_the_next_file_is_read_as_if_nothing_had_happened(tmp_path):
     path.write_text("Still here.")
     parsed = sandbox.parse_in_child(path, path.name, "", timeout_s=20, memory_mib=512)
     assert parsed.text == "Still here."
+
+
+def test_folders_where_the_user_stands_are_not_taken_for_its_own_code(tmp_path):
+    for package in ("folio", "ingest"):
+        (tmp_path / package).mkdir()
+    (tmp_path / "note.txt").write_text("The lamp stands in the hall.", encoding="utf-8")
+    environment = {**os.environ, "FOLIO_DATA_DIR": str(tmp_path / "data")}
+    environment.pop("PYTHONSAFEPATH", None)
+    command = [Path(sys.executable).with_name("folio"), "ingest", "note.txt"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

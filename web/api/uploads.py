@@ -84,7 +84,6 @@ class JobAccepted(BaseModel):
     job_id: str
 
 
-FROM_JSON: TypeAdapter[FromUrl | FromText] = TypeAdapter(FromUrl | FromText)
 FORM_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["files"],
@@ -134,8 +133,10 @@ def add_documents() -> Response:
 
 
 def _from_json(key: str) -> JobView:
+    said = request.get_json()
+    model = FromUrl if isinstance(said, dict) and "url" in said else FromText
     try:
-        body = FROM_JSON.validate_python(request.get_json())
+        body = model.model_validate(said)
     except ValidationError as exc:
         abort(validation_response(exc))
     collection = _destination(body.collection)
