@@ -58,6 +58,21 @@ def test_a_folder_keeps_its_paths(folio, reader, tmp_path) -> None:
     assert sorted(folio.services.ingestion.uris) == ["upload:notes/a.txt", "upload:notes/old/b.txt"]
 
 
+def test_a_folder_dropped_from_the_desktop_keeps_its_paths(folio, reader, tmp_path) -> None:
+    (tmp_path / "notes" / "old").mkdir(parents=True)
+    (tmp_path / "notes" / "a.txt").write_text("a")
+    (tmp_path / "notes" / "old" / "b.txt").write_text("b")
+    page, say = reader
+    page.goto(f"{folio.url}/documents")
+    expect(page.locator("button.title").first).to_be_visible()
+    devtools = page.context.new_cdp_session(page)  # scripts can't make a drag that carries a folder
+    carried = {"items": [], "files": [str(tmp_path / "notes")], "dragOperationsMask": 1}
+    for moment in ("dragEnter", "dragOver", "drop"):
+        devtools.send("Input.dispatchDragEvent", {"type": moment, "x": 200, "y": 200, "data": carried})
+    expect(page.locator(".job").first).to_contain_text(say("job.files", ready=2, total=2))
+    assert sorted(folio.services.ingestion.uris) == ["upload:notes/a.txt", "upload:notes/old/b.txt"]
+
+
 def test_files_dropped_anywhere_are_added(folio, reader) -> None:
     page, say = reader
     page.goto(f"{folio.url}/documents")
