@@ -122,11 +122,15 @@ def collect_paths(
                 on_unreadable(path)
                 continue
             seen.add(resolved)
-            modified = datetime.fromtimestamp(stat.st_mtime, UTC)
-            place = place_of(path)
-            uri = place.as_uri()
-            address = address_below(named, path) if named in path.parents else shown_address(uri)
-            yield FoundFile(source, path == named, place, uri, address, stat.st_size, modified)
+            yield _found(source, named, path, stat)
+
+
+def _found(source: str, named: Path, path: Path, stat: os.stat_result) -> FoundFile:
+    modified = datetime.fromtimestamp(stat.st_mtime, UTC)
+    place = place_of(path)
+    uri = place.as_uri()
+    address = address_below(named, path) if named in path.parents else shown_address(uri)
+    return FoundFile(source, path == named, place, uri, address, stat.st_size, modified)
 
 
 def place_of(path: Path) -> Path:
