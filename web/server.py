@@ -19,8 +19,8 @@ from folio.settings import Settings
 KEEP_ALIVE_S = 75  # longer than the minute for which the usual proxies keep an idle connection to us
 IDLE_CONNECTIONS = 2000
 BACKLOG = 1024
-# A thread that has a token to pass on waits at most so long for one that computes; Python's 5 ms are a delay one can see
-# in the figures: `benchmarks/web_streams.py --engine-url` adds 2.7 ms to a token at p95 instead of 5.1 ms.
+# A thread that has a token to pass on waits at most so long for one that computes. With Python's own 5 ms
+# `benchmarks/web_streams.py --engine-url` adds 5.1 ms to a token at p95, with this 2.7 ms.
 SWITCH_INTERVAL_S = 0.0005
 SILENT_PEER_S = 60  # a peer that neither sends what it began nor takes what it asked for holds a thread no longer
 
