@@ -1,5 +1,7 @@
 """Journeys on the documents page: adding, following a job, mending a failure, reading, deleting with a receipt."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -46,27 +48,31 @@ def test_an_address_is_added_by_its_form(folio, reader) -> None:
     assert folio.services.ingestion.uris == ["https://example.org/page.html", "crawl:1:200:https://example.org/docs/"]
 
 
-def test_a_folder_keeps_its_paths(folio, reader, tmp_path) -> None:
-    (tmp_path / "notes" / "old").mkdir(parents=True)
-    (tmp_path / "notes" / "a.txt").write_text("a")
-    (tmp_path / "notes" / "old" / "b.txt").write_text("b")
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder with a file, and one with a file in it."""
+    folder = tmp_path / "notes"
+    (folder / "old").mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    (folder / "old" / "b.txt").write_text("b")
+    return folder
+
+
+def test_a_folder_keeps_its_paths(folio, reader, notes) -> None:
     page, say = reader
     page.goto(f"{folio.url}/documents")
     expect(page.locator("button.title").first).to_be_visible()
-    page.set_input_files("#folder", tmp_path / "notes")
+    page.set_input_files("#folder", notes)
     expect(page.locator(".job").first).to_contain_text(say("job.files", ready=2, total=2))
     assert sorted(folio.services.ingestion.uris) == ["upload:notes/a.txt", "upload:notes/old/b.txt"]
 
 
-def test_a_folder_dropped_from_the_desktop_keeps_its_paths(folio, reader, tmp_path) -> None:
-    (tmp_path / "notes" / "old").mkdir(parents=True)
-    (tmp_path / "notes" / "a.txt").write_text("a")
-    (tmp_path / "notes" / "old" / "b.txt").write_text("b")
+def test_a_folder_dropped_from_the_desktop_keeps_its_paths(folio, reader, notes) -> None:
     page, say = reader
     page.goto(f"{folio.url}/documents")
     expect(page.locator("button.title").first).to_be_visible()
     devtools = page.context.new_cdp_session(page)  # scripts can't make a drag that carries a folder
-    carried = {"items": [], "files": [str(tmp_path / "notes")], "dragOperationsMask": 1}
+    carried = {"items": [], "files": [str(notes)], "dragOperationsMask": 1}
     for moment in ("dragEnter", "dragOver", "drop"):
         devtools.send("Input.dispatchDragEvent", {"type": moment, "x": 200, "y": 200, "data": carried})
     expect(page.locator(".job").first).to_contain_text(say("job.files", ready=2, total=2))
