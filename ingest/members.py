@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from folio.addresses import INSIDE
 from folio.audit import record
-from folio.catalog.models import Document, IndexChange, IngestItem, IngestJob
+from folio.catalog.models import Document, IndexChange, IngestItem, IngestJob, now
 from folio.catalog.withdrawal import withdraw_answers
 from folio.errors import IngestError
 from ingest import reasons
@@ -30,7 +30,7 @@ MAX_DEPTH = 3
 
 @dataclass(frozen=True)
 class Members:
-    """The files of a container, stored; `skipped` counts those of a kind that Folio can't read."""
+    """The files of a container, stored; a damaged one has no hash. `skipped` counts those that Folio can't read."""
 
     files: tuple[IncomingFile, ...] = ()
     skipped: int = 0
@@ -56,10 +56,12 @@ def store_members(lease: Lease, embedded: Sequence[Embedded], storage: FileStora
         name = posixpath.basename(member.name)
         if not is_supported(name):
             continue
-        stored = storage.store(io.BytesIO(member.data), filename=name, max_bytes=MAX_EMBEDDED_BYTES)
+        sha256 = ""
+        if not member.is_damaged:
+            sha256 = storage.store(io.BytesIO(member.data), filename=name, max_bytes=MAX_EMBEDDED_BYTES).sha256
         uri = f"{lease.uri}{INSIDE}{member.name}"
         files[uri] = IncomingFile(
-            uri=uri, title=name, media_type=media_type_of(name), sha256=stored.sha256, size_bytes=stored.size_bytes,
+            uri=uri, title=name, media_type=media_type_of(name), sha256=sha256, size_bytes=len(member.data),
             address=f"{lease.address}{INSIDE}{member.name}",
         )  # fmt: skip
     return Members(tuple(files.values()), skipped=len(embedded) - len(files))
@@ -109,12 +111,16 @@ def _add_items(session: Session, lease: Lease, members: Members) -> None:
 
 
 def _item(lease: Lease, file: IncomingFile, ordinal: int) -> IngestItem:
-    return IngestItem(
+    item = IngestItem(
         job_id=lease.job_id, ordinal=ordinal, uri=file.uri[:2000], address=file.shown[:2000],
         title=file.title[:1000], media_type=file.media_type, sha256=file.sha256, size_bytes=file.size_bytes,
         source_modified_at=lease.source_modified_at,
         options={"tags": list(lease.tags), "meta": lease.meta, "depth": lease.depth + 1},
     )  # fmt: skip
+    if not file.sha256:
+        item.state, item.finished_at = "failed", now()
+        item.reason_code, item.reason = reasons.CORRUPT, "The file is damaged inside its archive."
+    return item
 
 
 def _delete_vanished(session: Session, lease: Lease, present: set[str]) -> set[str]:

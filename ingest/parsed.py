@@ -15,10 +15,14 @@ MAX_EMBEDDED_BYTES = 512 * 2**20
 
 @dataclass(frozen=True)
 class Embedded:
-    """A file inside a file: a member of an archive, an attachment. `name` may hold folders."""
+    """A file inside a file: a member of an archive, an attachment. `name` may hold folders.
+
+    One that is damaged within a file that is else in order has no `data`.
+    """
 
     name: str
     data: bytes
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,12 @@ def collect_paths(
 
     Raises:
         InvalidRequest: a path is not there or may not be read, and nothing else was given to do about it; or it is
-            neither a file nor a folder.
+            empty, or neither a file nor a folder.
     """
     seen: set[Path] = set()
     for source in sources:
+        if not source:
+            raise InvalidRequest("An empty path was named. Name a file, a folder or an address.")
         named = Path(source).expanduser()
         try:
             paths = _expand(named, on_unreadable, on_left_out)

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import delete, func, select
 
 from folio.catalog import Catalog
-from folio.catalog.models import Chunk, Collection, IndexChange, IndexGeneration
+from folio.catalog.models import Chunk, Collection, IndexChange, IndexGeneration, IngestJob
 from folio.errors import IntegrityError, NotFound
 from folio.settings import Settings
 from retrieval.changes import newest_sequence
@@ -17,6 +17,8 @@ from retrieval.generation_files import FORMAT, Generation, GenerationStore, Mani
 from retrieval.lexical import LexicalSnapshot
 from retrieval.stored_calibration import StoredCalibrations
 from retrieval.working import BASE, DENSE, WorkingIndex
+
+VERIFY_TRIES = 20  # comparisons again when documents were committed between the index's catching up and the count
 
 
 @dataclass(frozen=True)
@@ -118,16 +120,18 @@ class Generations:
         store = GenerationStore(self._root, collection_id)
         current = store.newest(target.fingerprint, target.dimension)
         if current is None:
-            return (
-                ["There is no usable index generation on disk yet; a worker writes one when it starts."]
-                if target.sequence
-                else []
-            )
+            if not target.sequence or self._is_being_filled(collection_id):
+                return []
+            return ["There is no usable index generation on disk; a worker writes one when it starts."]
         folder = store.working_folder("verify")
         try:
             working = WorkingIndex(self._catalog, collection_id, target.dimension, folder, current)
-            working.catch_up()
-            return self._differences(collection_id, working)
+            for _ in range(VERIFY_TRIES):
+                working.catch_up()
+                found = self._differences(collection_id, working)
+                if not found or working.sequence == self._target(collection_id).sequence:
+                    break
+            return found
         finally:
             working.close()
             shutil.rmtree(folder, ignore_errors=True)
@@ -208,6 +212,13 @@ class Generations:
             if len(surplus):
                 found.append(f"The {name} index has {len(surplus)} chunks not in the catalog, such as {surplus[0]}.")
         return found
+
+    def _is_being_filled(self, collection_id: str) -> bool:
+        """Whether a job goes on whose documents are published with the next generation."""
+        unfinished = IngestJob.state.in_(("queued", "running"))
+        with self._catalog.read() as session:
+            jobs = select(IngestJob.id).where(IngestJob.collection_id == collection_id, unfinished)
+            return session.scalar(jobs.limit(1)) is not None
 
     def _target(self, collection_id: str) -> _Target:
         with self._catalog.read() as session:

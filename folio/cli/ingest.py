@@ -124,7 +124,8 @@ class _Rounds:
             raise InvalidRequest("There is nothing to ingest. Name at least one file.")
         files = self._job.files
         if files.failed:
-            raise IngestError("files_failed", f"{files.failed} of {files.total} files failed; the rest are searchable.")
+            rest = "; the rest are searchable" if files.done or files.unchanged else ""
+            raise IngestError("files_failed", f"{files.failed} of {files.total} files failed{rest}.")
 
     def _look(self) -> _Look:
         from ingest.sources import disk_of, is_url, refuse_missing

@@ -14,6 +14,7 @@ from folio.errors import IngestError
 from ingest import reasons
 from ingest.parsed import MAX_EMBEDDED_BYTES, Embedded, Parsed, bounded
 
+LOCAL_FILE = b"PK\x03\x04"  # APPNOTE.TXT, 4.3.7
 SKIPPED_NAMES = ("__MACOSX/", ".DS_Store", "Thumbs.db")
 
 
@@ -27,6 +28,8 @@ def parse_zip(path: Path, filename: str) -> Parsed:
         with zipfile.ZipFile(path) as archive:
             if any(member.flag_bits & 1 for member in archive.infolist()):
                 raise IngestError(reasons.ENCRYPTED, "The archive is protected by a password.")
+            if _is_cut_short(path, archive):
+                raise IngestError(reasons.CORRUPT, "The archive breaks off; its list of files is missing.")
             return Parsed(text="", embedded=bounded(_zip_members(archive)))
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as exc:
         raise IngestError(reasons.CORRUPT, "The archive is damaged, or is not a ZIP file.") from exc
@@ -48,8 +51,22 @@ def parse_tar(path: Path, filename: str) -> Parsed:
 def _zip_members(archive: zipfile.ZipFile) -> Iterator[Embedded]:
     for member in archive.infolist():
         if not member.is_dir() and (name := _name(member.filename)):
-            with archive.open(member) as stream:
-                yield Embedded(name, _read(stream))
+            yield _zip_member(archive, member, name)
+
+
+def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Embedded:
+    try:
+        with archive.open(member) as stream:
+            return Embedded(name, _read(stream))
+    except (zipfile.BadZipFile, zlib.error, EOFError):  # the others may be in order
+        return Embedded(name, b"", is_damaged=True)
+
+
+def _is_cut_short(path: Path, archive: zipfile.ZipFile) -> bool:
+    """Whether a file begins before all that are listed: then the list is that of an archive inside."""
+    with path.open("rb") as file:
+        begins_with_a_file = file.read(len(LOCAL_FILE)) == LOCAL_FILE
+    return begins_with_a_file and min((member.header_offset for member in archive.infolist()), default=0) > 0
 
 
 def _tar_members(archive: tarfile.TarFile) -> Iterator[Embedded]:

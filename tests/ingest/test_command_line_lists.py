@@ -227,3 +227,10 @@ def test_a_job_that_waits_without_a_worker_says_so(folio, folder, monkeypatch):
     folio.work(job)
     assert not CliRunner().invoke(jobs, []).stderr
     assert CliRunner().invoke(jobs, ["show", job.id, "--state", "bogus"]).exit_code == 2
+
+
+def test_an_empty_path_is_refused_and_is_not_the_folder_one_stands_in(folio, folder, run, monkeypatch):
+    monkeypatch.chdir(folder)
+    refused = run("").exception
+    assert isinstance(refused, InvalidRequest)
+    assert not folio.ingestion.jobs()

@@ -152,3 +152,25 @@ def test_a_mail_whose_attachment_fails_each_time_keeps_its_version(folio, tmp_pa
         assert job.files.failed == 1
     assert {(item.title, item.version) for item in documents(folio).values()} == {("Lamps", 1)}
     assert (job.files.done, job.files.unchanged) == (0, 1)
+
+
+def test_an_archive_that_breaks_off_is_not_taken_for_the_one_inside_it(folio, tmp_path):
+    path = tmp_path / "outer.zip"
+    whole = zipped({"one.txt": "The first lamp.", "inner.zip": zipped(INNER)})
+    path.write_bytes(whole)
+    folio.work(submit(folio, path))
+    before = documents(folio)
+    path.write_bytes(whole[:-40])
+    [item] = folio.work(submit(folio, path)).items
+    assert (item.state, item.reason_code) == ("failed", "corrupt")
+    assert documents(folio) == before
+
+
+def test_a_damaged_file_in_an_archive_fails_alone(folio, tmp_path):
+    path = tmp_path / "partly.zip"
+    path.write_bytes(zipped(INNER).replace(b"The lamp was lit", b"The lamp was not"))
+    job = folio.work(submit(folio, path))
+    assert [(item.title, item.reason_code) for item in job.items if item.state == "failed"] == [
+        ("first.txt", "corrupt")
+    ]
+    assert [document.title for document in documents(folio).values()] == ["second"]

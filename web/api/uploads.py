@@ -134,7 +134,9 @@ def add_documents() -> Response:
 
 def _from_json(key: str) -> JobView:
     said = request.get_json()
-    model = FromUrl if isinstance(said, dict) and "url" in said else FromText
+    if not isinstance(said, dict) or not said.keys() & {"url", "text"}:
+        raise InvalidRequest("Send a JSON object with `url`, or with `text` and `title`; files as multipart/form-data.")
+    model = FromUrl if "url" in said else FromText
     try:
         body = model.model_validate(said)
     except ValidationError as exc:
