@@ -2,13 +2,19 @@
 
 import signal
 import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from folio.log import get_logger
 
+if TYPE_CHECKING:
+    from filelock import FileLock
+
 log = get_logger(__name__)
-PLACE_S = 1.0  # between looks whether the worker's place is free
+PLACE_S = 1.0  # between looks whether it is to stop instead of waiting for its place
 
 
 @click.command("worker")
@@ -17,28 +23,32 @@ def worker() -> None:
 
     While another one works on the same data folder, this one waits to take its place.
     """
-    from filelock import Timeout
-
     from folio.cli.context import services
     from ingest.worker import Worker, worker_lock
 
     parts = services()
     stop = threading.Event()
-    has_said = False
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     lock = worker_lock(parts.settings)
-    while not lock.is_locked and not stop.is_set():
-        try:
-            lock.acquire(timeout=PLACE_S)
-        except Timeout:
-            if not has_said:
-                log.info(
-                    "another worker runs; this one takes its place when it ends", folder=str(parts.settings.data_dir)
-                )
-            has_said = True
-    if lock.is_locked:
+    if _take_place(lock, parts.settings.data_dir, stop):
         parts.embedder.count_tokens(["warm"])  # the model is loaded before the first file needs it
         Worker(parts.catalog, parts.embedder, parts.generations, parts.settings).run(stop)
         lock.release()
     parts.close()
+
+
+def _take_place(lock: "FileLock", folder: Path, stop: threading.Event) -> bool:
+    """Wait until no other worker holds the lock; False when told to stop before that."""
+    from filelock import Timeout
+
+    has_said = False
+    while True:
+        with suppress(Timeout):
+            lock.acquire(timeout=PLACE_S)
+            return True
+        if stop.is_set():
+            return False
+        if not has_said:
+            log.info("another worker runs; this one takes its place when it ends", folder=str(folder))
+        has_said = True

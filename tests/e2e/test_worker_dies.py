@@ -188,3 +188,18 @@ def test_a_killed_worker_loses_nothing_and_doubles_nothing(seed, tmp_path):
     assert differences(services.catalog, services.generations, services.settings) == []
     check_folders(data, services)
     services.close()
+
+
+def test_a_second_worker_waits_and_takes_the_place_of_one_that_is_killed(tmp_path):
+    services = build_services(load_settings(data_dir=tmp_path))
+    log = tmp_path / "worker.log"
+    with worker(tmp_path) as first:
+        wait_until(lambda: worker_runs(services.settings), first, log, 120)
+        with worker(tmp_path) as second:
+            wait_until(lambda: "takes its place" in log.read_text(encoding="utf-8"), second, log, 120)
+            first.kill()
+            first.wait()
+            wait_until(lambda: worker_runs(services.settings), second, log, 60)
+            second.terminate()
+            assert second.wait(60) == 0
+    services.close()
