@@ -177,7 +177,8 @@ class Searcher:
     def calibrate(self, collection: str = DEFAULT_COLLECTION) -> Calibration:
         """Measure each leg on the collection's own passages and keep the result with the collection.
 
-        Publishing and searches do it by themselves when a collection has doubled or halved since; this does it now.
+        Publishing does it by itself when a collection has doubled or halved since, and the first search of one that
+        was not measured yet; this does it now.
 
         Raises:
             NotFound: there is no such collection.
@@ -271,7 +272,9 @@ class Searcher:
             return self._live[collection_id]
 
     def _calibration(self, scope: _Scope, snapshot: Snapshot) -> Calibration:
-        if not scope.calibration.is_stale(len(snapshot.dense)):
+        # One that the collection has outgrown serves until the next generation is published, which measures anew: while
+        # a job goes on, a search must not wait for measurements again and again.
+        if scope.calibration.chunks or not len(snapshot.dense):
             return scope.calibration
         return self._calibrations.current(scope.collection_id, len(snapshot.dense), snapshot.lexical)
 

@@ -106,6 +106,25 @@ def test_publishing_measures_the_legs_so_that_no_search_waits_for_it(library, se
     assert kept["languages"]["en"]["pairs"] == 2
 
 
+def test_no_search_measures_while_a_collection_grows_until_the_next_generation(library, settings, searcher):
+    def put(number: int) -> None:
+        library.put(f"{number}.txt", f"Whale {number} swims in the sea. It feeds its calf with milk in bay {number}.")
+
+    def measured() -> int:
+        with library.catalog.read() as session:
+            return session.get(Collection, library.info.id).calibration["chunks"]
+
+    put(0)
+    generations = Generations(library.catalog, settings, library.embedder)
+    generations.publish(library.info.id)
+    for number in range(1, 5):
+        put(number)
+    assert len(searcher.search("Which whale feeds its calf?", merge_neighbours=False).passages) > 1
+    assert measured() == 1
+    generations.publish(library.info.id)
+    assert measured() == 5
+
+
 def test_changes_that_no_generation_holds_are_known_until_they_are_published(library, generations):
     assert generations.behind() == []
     library.put("a.txt", "one")
