@@ -118,7 +118,10 @@ def commit_container(catalog: Catalog, lease: Lease, members: Members, reading: 
         lock_changes(session, lease.collection_id)  # before the item, as a deletion of the collection does
         item = held_item(session, lease)
         gone = replace_members(session, item, lease, members, reading, is_document=False)
-        said = f"{len(members.files)} files inside were taken, {members.skipped} of other kinds left out."
+        damaged = sum(not file.sha256 for file in members.files)
+        broken = f", {damaged} damaged" if damaged else ""
+        taken = len(members.files) - damaged
+        said = f"{taken} files inside were taken{broken}, {members.skipped} of other kinds left out."
         finish_item(session, item, "done", "", said)
     # Its members have their own files; its bytes would keep the text of those that are deleted later.
     release(catalog, storage, {*gone, lease.sha256})

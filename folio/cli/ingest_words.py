@@ -117,7 +117,7 @@ def say_done(
     if job is not None:
         files = job.files
         said = [f"{files.done - files.opened} added", f"{files.unchanged} unchanged", f"{files.failed} failed", *said]
-        said += [f"{files.opened} archives opened"] if files.opened else []
+        said += [f"{files.opened} opened for the files in them"] if files.opened else []
     if said:
         click.echo(f"{', '.join(said)}; {_outcome(job)}")
 
