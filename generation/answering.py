@@ -24,8 +24,9 @@ from generation.events import Done, Event, Failed, PassagesFound, SentenceChecke
 from generation.language import question_language
 from generation.making import Making
 from generation.prompt import Prompt, Window, assemble, keep_places
+from generation.quoting import quotation
 from generation.receipts import Receipts
-from generation.refusal import may_become_marker, read_signals, refusal_probability, says_not_found
+from generation.refusal import Decision, may_become_marker, read_signals, refusal_probability, says_not_found
 from generation.rewriting import needs_context, rewrite
 from generation.support import SupportChecker
 from retrieval.search import Searcher
@@ -101,7 +102,10 @@ class Answerer:
                 with span("prompt"):
                     prompt = self._assemble(making)
                 yield from self._write(making, prompt)
-        yield Done(self._finish(making))
+        decision = self._decide(making)
+        if not decision.refused:
+            yield from _timed(making, _quoted(making))
+        yield Done(self._finish(making, decision))
 
     def _begin(self, request: AskRequest) -> Making:
         if not request.question.strip():
@@ -176,23 +180,24 @@ class Answerer:
             yield from _timed(making, making.draft.feed(held))
             yield from _timed(making, making.draft.finish())
 
-    def _finish(self, making: Making) -> Answer:
-        assert making.found is not None
+    def _decide(self, making: Making) -> Decision:
+        """Whether to refuse, by what the model itself wrote."""
         checked = making.draft.checked if making.draft else []
         verdicts = [item.verdict for item in checked]
         signals = read_signals(making.search_query, making.numbered, making.logprobs, verdicts, making.raw)
         is_empty = all(verdict.is_empty for verdict in verdicts)
         probability = 1.0 if is_empty else refusal_probability(signals)
         threshold = self._settings.refusal_threshold
+        return Decision(signals, probability, threshold, refused=is_empty or probability > threshold)
+
+    def _finish(self, making: Making, decision: Decision) -> Answer:
         answer = conclude(
             making,
-            refused=is_empty or probability > threshold,
+            refused=decision.refused,
             model=self._engine.model_name(),
             conversation_id=self._conversation(making.request, making.collection_id),
         )
-        receipt = write_receipt(
-            making, answer, signals, probability=probability, threshold=threshold, count=self._engine.count_text
-        )
+        receipt = write_receipt(making, answer, decision, count=self._engine.count_text)
         answer = self._receipts.store(receipt, making.collection_id).answer
         _observe(making, answer)
         return answer
@@ -216,6 +221,16 @@ def _note(making: Making, token: EngineToken) -> None:
         making.logprobs.extend(token.logprobs)
     if (token.text or token.thinking) and not making.first_token_ms:
         making.first_token_ms = making.elapsed_ms()
+
+
+def _quoted(making: Making) -> Iterator[Token | SentenceChecked]:
+    """What the sources say, where no sentence of the answer could be tied to them; nothing behind one that was cut."""
+    draft = making.draft
+    if draft is None or any(item.verdict.supported for item in draft.checked) or making.finish_reason == "length":
+        return
+    found = quotation(making.search_query, draft.text, making.numbered, making.language)
+    if found is not None:
+        yield from draft.quote(found)
 
 
 def _timed(making: Making, events: Iterator[Token | SentenceChecked]) -> Iterator[Event]:

@@ -10,7 +10,7 @@ from generation.engine import TokenLogprob
 from generation.making import Making
 from generation.prompt import NumberedPassage, Prompt
 from generation.receipts import PassageScores, PromptMessage, Receipt, TokenProbability
-from generation.refusal import Signals
+from generation.refusal import Decision
 from generation.refusal_text import refusal_text
 
 
@@ -49,22 +49,8 @@ def conclude(making: Making, *, refused: bool, model: str, conversation_id: str)
     )
 
 
-def write_receipt(
-    making: Making,
-    answer: Answer,
-    signals: Signals,
-    *,
-    probability: float,
-    threshold: float,
-    count: Callable[[str], int],
-) -> Receipt:
-    """All that shaped the answer.
-
-    Args:
-        probability: that the passages lack the answer.
-        threshold: from which probability on Folio refuses.
-        count: tokens of a text.
-    """
+def write_receipt(making: Making, answer: Answer, decision: Decision, *, count: Callable[[str], int]) -> Receipt:
+    """All that shaped the answer; `count` gives the tokens of a text."""
     prompt, found = making.prompt, making.found
     return Receipt(
         answer=answer,
@@ -82,9 +68,9 @@ def write_receipt(
         max_tokens=prompt.max_tokens if prompt else 0,
         raw=making.raw,
         finish_reason=making.finish_reason,
-        refusal_probability=probability,
-        refusal_threshold=threshold,
-        signals=signals.as_dict(),
+        refusal_probability=decision.probability,
+        refusal_threshold=decision.threshold,
+        signals=decision.signals.as_dict(),
         logprobs=[_probability(entry) for entry in making.logprobs] if making.request.logprobs else [],
         steps=making.steps,
     )

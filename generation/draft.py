@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from generation.answer import Sentence
 from generation.events import SentenceChecked, Token
+from generation.quoting import Quotation
 from generation.sentences import MARKERS, split_sentences
-from generation.support import SupportChecker, Verdict
+from generation.support import Evidence, SupportChecker, Verdict
 
 _MARKER = re.compile(MARKERS, re.IGNORECASE)
 _ROUND = r"\s*[(（][^)）\n]{0,30}"
@@ -86,7 +87,15 @@ class Draft:
         if not body or not re.search(r"\w", body):
             self._sent = 0
             return
-        verdict = self.checker.check(body, [n for n in _cited(raw) if n in self.known])
+        yield from self._add(body, self.checker.check(body, [n for n in _cited(raw) if n in self.known]), gap)
+
+    def quote(self, quotation: Quotation) -> Iterator[Token | SentenceChecked]:
+        """Add what a source says, word for word, behind an answer that has ended."""
+        self._gap = self._gap or ("" if self.text.endswith(("。", "！", "？")) else " ")
+        yield from self._add(quotation.text, Verdict(evidence=(Evidence(quotation.n, quotation.span, 1.0),)), "")
+
+    def _add(self, body: str, verdict: Verdict, gap: str) -> Iterator[Token | SentenceChecked]:
+        """Send what is not yet sent of a checked sentence."""
         start = len(self.text) - self._sent if self._sent else len(self.text) + len(self._gap)
         whole = _with_marks(body, [e.n for e in verdict.evidence])
         piece = ("" if self._sent else self._gap) + whole[self._sent :]

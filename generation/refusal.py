@@ -61,6 +61,16 @@ class Signals:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """To refuse or not: `probability` that the passages lack the answer, `threshold` from which on Folio refuses."""
+
+    signals: Signals
+    probability: float
+    threshold: float
+    refused: bool
+
+
+@dataclass(frozen=True)
 class Weights:
     """Of the logistic regression; a higher sum means: refuse."""
 

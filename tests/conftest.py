@@ -31,7 +31,8 @@ hypothesis.settings.load_profile("folio")
 class FakeScriptedEngine:
     """Writes the same pieces for every request; a token is four characters."""
 
-    def __init__(self, *pieces: EngineToken | str, context: int = 4096) -> None:
+    def __init__(self, *pieces: EngineToken | str, context: int = 4096, finish_reason: str = "stop") -> None:
+        self.finish_reason = finish_reason
         self.pieces = pieces
         self.context = context
         self.requests: list[GenerationRequest] = []
@@ -61,7 +62,7 @@ class FakeScriptedEngine:
         try:
             for piece in self.pieces:
                 yield EngineToken(piece) if isinstance(piece, str) else piece
-            yield EngineToken(finish_reason="stop", usage=self.usage)
+            yield EngineToken(finish_reason=self.finish_reason, usage=self.usage)
         finally:
             self.closed += 1
 
