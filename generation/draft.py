@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from generation.answer import Sentence
 from generation.events import SentenceChecked, Token
 from generation.quoting import Quotation
-from generation.sentences import MARKERS, split_sentences
+from generation.sentences import MARKER, MARKERS, split_sentences
 from generation.support import Evidence, SupportChecker, Verdict
 
-_MARKER = re.compile(MARKERS, re.IGNORECASE)
 _ROUND = r"\s*[(（][^)）\n]{0,30}"
 _OPEN = rf"(?:\s*[\[【][^\]】\n]{{0,24}}|{_ROUND})"
 # Round brackets around marks, or around a lone number at the end, which small models write for a mark.
@@ -117,12 +116,12 @@ class Draft:
 
 
 def _clean(raw: str) -> str:
-    return _MARKER.sub("", _BRACKETED.sub("", raw))
+    return MARKER.sub("", _BRACKETED.sub("", raw))
 
 
 def _cited(raw: str) -> list[int]:
     lone = [int(m["lone"]) for m in _BRACKETED.finditer(raw) if m["lone"]]
-    return lone + [int(digits) for mark in _MARKER.findall(raw) for digits in _DIGITS.findall(mark)]
+    return lone + [int(digits) for mark in MARKER.findall(raw) for digits in _DIGITS.findall(mark)]
 
 
 def _with_marks(body: str, numbers: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from folio.errors import QuestionTooLong
 from generation.answer import NearestPassage, Turn
-from generation.closest import closest_sentences
+from generation.closest import LONGEST, closest_sentences
 from generation.engine import Message
 from generation.instruction import CLOSEST, instruction
 from generation.language import question_language
@@ -141,7 +141,7 @@ def render(
 
 def _pointed_out(question: str, passages: Sequence[NumberedPassage]) -> list[str]:
     found = closest_sentences(question, [item.passage for item in passages])
-    lines = [f"[{passages[sentence.index].n}] {neutralise(sentence.text)}" for sentence in found]
+    lines = [f"[{passages[sentence.index].n}] {neutralise(sentence.text[:LONGEST])}" for sentence in found]
     return ["\n".join((CLOSEST[question_language(question) == "zh"], *lines))] if lines else []
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 MARKERS = r"(?:\s*[\[【](?:\s*(?:source|sources|来源|资料)?\s*\^?\d+(?:\s*[,，、;–-]\s*\^?\d+)*\s*)[\]】])"
+MARKER = re.compile(MARKERS, re.IGNORECASE)
 _CLOSERS = r"[\"'”’」』）)\]]*"
 _END = re.compile(
     rf"(?P<cjk>[。！？]+{_CLOSERS}{MARKERS}*)"
